@@ -47,8 +47,10 @@ struct VolumeSource {
   std::string name{};  // unique within the pod
   std::map<std::string, VolumeFile>
       files{};  // files: by path within the volume; replaced when it changes
-  std::optional<std::int64_t> size_limit{};  // bytes; of empty_dir and memory
-  std::string host_path{};                   // host_path
+  // Bytes. Of memory, and of a host_path that stands for a disk of that size: a write beyond it
+  // fails. Of empty_dir it is the kubelet's to heed.
+  std::optional<std::int64_t> size_limit{};
+  std::string host_path{};  // host_path
 };
 
 struct RuntimeMount {
@@ -182,8 +184,27 @@ struct ExecResult {
   bool timed_out = false;
 };
 
+// What a pod has of its node at one moment, in bytes. Of a file what it takes on disk counts, as
+// du(1) says it: nothing of its holes.
+struct PodUsage {
+  struct OfContainer {
+    std::string name{};
+    std::int64_t root = 0;    // what it has written outside its volumes
+    std::int64_t logs = 0;    // what is kept of what it has printed, in all its attempts
+    std::int64_t memory = 0;  // its working set: private memory, and files that lie in memory
+  };
+  SharedText pod_uid{};
+  std::vector<OfContainer> containers{};          // that run, in the order of their starts
+  std::map<std::string, std::int64_t> volumes{};  // its emptyDirs on disk, by name
+};
+
 struct RuntimeEvent {
-  enum class Kind : std::uint8_t { container_exited, sandbox_died, log_line };
+  enum class Kind : std::uint8_t {
+    container_exited,
+    sandbox_died,
+    log_line,
+    memory_is_short,  // its node's (PodRuntime::watch_memory)
+  };
   Kind kind = Kind::container_exited;
   SharedText pod_uid{};
   ContainerId container{};
@@ -194,6 +215,13 @@ struct RuntimeEvent {
 
 template <class T>
 using Done = UniqueFunction<void(Result<T>)>;
+
+// How a runtime tells that a node's memory is short.
+enum class MemoryWatch : std::uint8_t {
+  tells,     // by an event, once until it is so no more
+  is_short,  // it is so now, and will be told when it is so again
+  silent,    // who wants to know asks for the usage
+};
 
 // Every completion is posted, never called inside the call. Errors carry the gRPC code's name in
 // `where` ("NotFound", "Unknown", "DeadlineExceeded") and the runtime's words in `message`.
@@ -232,6 +260,12 @@ class PodRuntime {
   // Volumes of files were changed (a ConfigMap's update reached the node).
   virtual void update_volume(const std::string& pod_uid,
                              std::shared_ptr<const VolumeSource> source) = 0;
+
+  // Of those of the pods that have a sandbox, in that order.
+  virtual void usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) = 0;
+
+  // How many bytes the containers of a node may have together before its memory is short.
+  virtual MemoryWatch watch_memory(const std::string& node, std::int64_t bytes) = 0;
 
   // Called for each event, on a lane of that container.
   virtual void listen(std::function<void(const RuntimeEvent&)> listener) = 0;

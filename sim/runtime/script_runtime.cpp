@@ -109,6 +109,7 @@ struct ScriptRuntime::Script {
   std::map<std::string, std::string, std::less<>> overrules{};
   std::vector<std::string> calls{};
   std::vector<std::function<Json()>> requests{};  // written down when somebody asks
+  PodUsage usage{};
 };
 
 struct ScriptRuntime::Ending {
@@ -475,6 +476,38 @@ std::string ScriptRuntime::log_tail(const ContainerId& id, std::size_t lines,
 }
 
 void ScriptRuntime::update_volume(const std::string&, std::shared_ptr<const VolumeSource>) {}
+
+void ScriptRuntime::set_usage(const std::string& namespace_, const std::string& pod,
+                              PodUsage usage) {
+  script(namespace_, pod).usage = std::move(usage);
+}
+
+void ScriptRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) {
+  std::vector<PodUsage> usage;
+  for (const SharedText& uid : pod_uids) {
+    const auto of_pod = std::find_if(sandboxes_.begin(), sandboxes_.end(), [&](const auto& entry) {
+      return entry.second.uid == uid && entry.second.ready;
+    });
+    if (of_pod == sandboxes_.end()) continue;
+    const Script* script = find_script(of_pod->second.namespace_, of_pod->second.name);
+    usage.push_back(script != nullptr ? script->usage : PodUsage());
+    usage.back().pod_uid = uid;
+  }
+  answer(lane_, {}, Result<std::vector<PodUsage>>(std::move(usage)), std::move(done));
+}
+
+MemoryWatch ScriptRuntime::watch_memory(const std::string&, std::int64_t) {
+  return MemoryWatch::tells;
+}
+
+void ScriptRuntime::memory_is_short(const std::string& namespace_, const std::string& pod) {
+  const Sandbox* sandbox = latest_sandbox(namespace_, pod);
+  if (sandbox == nullptr) return;
+  RuntimeEvent event;
+  event.kind = RuntimeEvent::Kind::memory_is_short;
+  event.pod_uid = sandbox->uid;
+  send(std::move(event), sandbox->lane);
+}
 
 std::vector<std::string> ScriptRuntime::running_in(std::string_view pod_uid) const {
   std::vector<std::string> names;

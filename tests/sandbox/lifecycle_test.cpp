@@ -223,6 +223,15 @@ TEST_F(LifecycleTest, shared_memory_counts_towards_the_limit) {
   EXPECT_EQ(ran.report.reason, "OOMKilled");
 }
 
+TEST_F(LifecycleTest, a_limit_in_which_no_runtime_can_start_it) {
+  ContainerConfig config;
+  config.memory_limit = 1 << 20;
+  EXPECT_FALSE(start_shell(run_pod().id, "echo started", config));
+  const ContainerReport report = *runtime->report(last_created);
+  EXPECT_EQ(report.reason, "StartError");
+  EXPECT_EQ(report.exit_code, 128);
+}
+
 TEST_F(LifecycleTest, a_container_within_its_limit_lives) {
   ContainerConfig config;
   config.memory_limit = 256 << 20;

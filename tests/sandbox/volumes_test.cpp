@@ -81,5 +81,60 @@ TEST_F(VolumesTest, a_part_of_a_folder_of_the_host_is_made_there) {
   std::filesystem::remove_all(folder);
 }
 
+TEST_F(VolumesTest, what_is_written_is_counted_where_it_lies) {
+  const auto volume = source(VolumeSource::Kind::empty_dir);
+  SandboxConfig config;
+  config.uid = "uid-usage";
+  config.node = "n0";
+  EXPECT_EQ(runtime->watch_memory("n0", 1), MemoryWatch::silent);
+  const auto id = start_shell(run_pod(config).id,
+                              "head -c 3000000 /dev/zero > /volume/a; "
+                              "truncate -s 1G /volume/hole; "
+                              "head -c 5000000 /dev/zero > /root/b; "
+                              "head -c 2000000 /dev/zero > /tmp/c; "
+                              "head -c 9000000 /dev/zero > /dev/shm/d; echo written; sleep 100",
+                              mounting(volume));
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(wait_for_line(*id, "written"));
+  const auto usage = wait<std::vector<PodUsage>>([&](auto done) {
+    runtime->usage({SharedText("uid-usage"), SharedText("nobody")}, std::move(done));
+  });
+  ASSERT_TRUE(usage);
+  ASSERT_EQ(usage->size(), 1U);
+  const PodUsage& pod = usage->front();
+  EXPECT_EQ(pod.pod_uid, "uid-usage");
+  EXPECT_NEAR(static_cast<double>(pod.volumes.at("volume")), 3e6, 1e5);
+  ASSERT_EQ(pod.containers.size(), 1U);
+  EXPECT_EQ(pod.containers.front().name, "main");
+  EXPECT_NEAR(static_cast<double>(pod.containers.front().root), 7e6, 3e5);
+  EXPECT_EQ(pod.containers.front().logs, 48);
+  EXPECT_GT(pod.containers.front().memory, 9'000'000);
+  EXPECT_LT(pod.containers.front().memory, 15'000'000);
+}
+
+// A claim's folder, where it is the cluster's own: other pods find it as it was left, and as full.
+TEST_F(VolumesTest, a_disk_is_full_at_its_size) {
+  auto disk = source(VolumeSource::Kind::host_path);
+  disk->host_path = "/ddptwin-no-such-disk-" + std::to_string(::getpid()) + "/pvc-1";
+  disk->size_limit = 4 << 20;
+  const Ran first = run_shell(run_pod().id,
+                              "head -c 3000000 /dev/zero > /volume/a && echo fits; "
+                              "head -c 3000000 /dev/zero > /volume/b || echo full",
+                              mounting(disk));
+  EXPECT_THAT(first.output, HasSubstr("fits\n"));
+  EXPECT_THAT(first.output, HasSubstr("No space left on device"));
+  EXPECT_THAT(first.output, HasSubstr("full\n"));
+  EXPECT_THAT(
+      run_shell(run_pod().id, "wc -c < /volume/a; rm /volume/b; echo c > /volume/c", mounting(disk))
+          .output,
+      HasSubstr("3000000"));
+  auto larger = std::make_shared<VolumeSource>(*disk);
+  larger->size_limit = 16 << 20;
+  EXPECT_EQ(run_shell(run_pod().id, "head -c 9000000 /dev/zero > /volume/b && cat /volume/c",
+                      mounting(larger))
+                .output,
+            "c\n");
+}
+
 }  // namespace
 }  // namespace ddptwin::volumes_test

@@ -5,6 +5,7 @@
 #include "api/informer.hpp"
 #include "cluster/kubelet/admission.hpp"
 #include "cluster/kubelet/container_stop.hpp"
+#include "cluster/kubelet/evictor.hpp"
 #include "cluster/kubelet/pod_table.hpp"
 #include "cluster/kubelet/pod_worker.hpp"
 #include "cluster/kubelet/volumes.hpp"
@@ -55,22 +56,24 @@ class Kubelet::Process {
         restarts_(clocks().back_off, clocks().back_off_max),
         prober_(machine.loop, machine.lane, machine.runtime, machine.options.connect,
                 machine.options.ask),
-        node_(std::make_shared<NodeContext>(NodeParts{.loop = machine.loop,
-                                                      .clocks = clocks(),
-                                                      .lane = machine.lane,
-                                                      .began = machine.loop.now(),
-                                                      .inventory = machine.inventory,
-                                                      .client = machine.client,
-                                                      .runtime = machine.runtime,
-                                                      .view = *machine.view,
-                                                      .events = events_,
-                                                      .trace = machine.trace,
-                                                      .options = machine.options,
-                                                      .images = images_,
-                                                      .restarts = restarts_,
-                                                      .prober = prober_,
-                                                      .random = random_,
-                                                      .look = [this] { run_relist(); }})),
+        node_(std::make_shared<NodeContext>(
+            NodeParts{.loop = machine.loop,
+                      .clocks = clocks(),
+                      .lane = machine.lane,
+                      .began = machine.loop.now(),
+                      .inventory = machine.inventory,
+                      .client = machine.client,
+                      .runtime = machine.runtime,
+                      .view = *machine.view,
+                      .events = events_,
+                      .trace = machine.trace,
+                      .options = machine.options,
+                      .images = images_,
+                      .restarts = restarts_,
+                      .prober = prober_,
+                      .random = random_,
+                      .look = [this] { run_relist(); },
+                      .memory_is_short = [this] { evictor_.memory_is_short(); }})),
         pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
     machine.view->start();
     listening_ = machine.view->listen([this](const Object& object) { on_view(object); });
@@ -109,6 +112,7 @@ class Kubelet::Process {
     const bool ready =
         machine_.view->synced() && machine_.view->node(machine_.options.node_name) != nullptr;
     if (ready) {
+      evictor_.begin();
       pods_.start();
       return wait_for_pods();
     }
@@ -209,12 +213,24 @@ class Kubelet::Process {
     auto made = std::make_shared<PodWorker>(*node_, pod);
     PodWorker& worker = *(workers_[pod->metadata.uid] = std::move(made));
     if (worker.was_rejected()) return worker.let_be();
-    if (!is_newcomer(*pod)) return worker.admit();
+    if (!is_newcomer(*pod)) return admit(worker);
     const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
     if (node)
-      if (std::optional<PodVerdict> verdict = refuse_pod(worker.claim(), *node, others))
+      if (std::optional<PodVerdict> verdict = refuse(worker, *node, others))
         return worker.reject(std::move(*verdict));
+    admit(worker);
+  }
+
+  // Upstream asks for the node's own state first.
+  std::optional<PodVerdict> refuse(PodWorker& worker, const Node& node,
+                                   const std::vector<PodClaim>& others) const {
+    if (auto verdict = evictor_.refuse(*worker.pod()->spec)) return verdict;
+    return refuse_pod(worker.claim(), node, others);
+  }
+
+  void admit(PodWorker& worker) {
     worker.admit();
+    evictor_.heed(worker);
   }
 
   // The runtime forgets a pod once its object is gone and nothing of it runs.
@@ -248,6 +264,7 @@ class Kubelet::Process {
   Prober prober_;
   std::shared_ptr<NodeContext> node_;
   PodTable<std::shared_ptr<PodWorker>> workers_{};
+  Evictor evictor_{*node_, workers_};
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};

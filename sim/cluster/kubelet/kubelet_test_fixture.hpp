@@ -87,6 +87,7 @@ kind: Node
 metadata: {name: n0}
 status:
   addresses: [{type: InternalIP, address: 192.168.0.1}]
+  capacity: {memory: 8Gi}
   allocatable: {cpu: '4', memory: 8Gi, pods: '5'}
 )");
     KubeletOptions options;

@@ -28,6 +28,7 @@ struct KubeletClocks {
   Duration mount_retry = 500ms;  // of a volume that is not ready: doubles
   Duration mount_retry_max = 122s;
   Duration mount_timeout = 123s;
+  Duration eviction = 10s;       // what pods take of the node is looked at each such tick
   Duration volume_update = 60s;  // a changed ConfigMap or Secret reaches mounted files
   // A retry comes that much later than its delay says: a real kubelet adds up to half by chance.
   double retry_stretch = 1.25;

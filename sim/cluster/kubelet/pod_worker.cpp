@@ -170,6 +170,7 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     node_.trace.write(std::move(record));
     return;
   }
+  if (event.kind == RuntimeEvent::Kind::memory_is_short) return node_.memory_is_short();
   if (event.kind == RuntimeEvent::Kind::sandbox_died) {
     node_.inventory.sandbox_lost(uid());
     refresh_containers();

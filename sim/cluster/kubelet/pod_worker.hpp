@@ -66,6 +66,7 @@ class PodWorker final : public PodHost {
 
   const PodStatus* told_status() const override { return writer_.told(); }
   bool may_run() const override { return stage_ < PodStage::ended; }
+  bool may_be_evicted() const { return stage_ < PodStage::ending; }
   void probe_failed(const Container& container, std::string message) override;
   void probe_changed(ProbeKind kind, const ContainerId& id, ProbeResult result) override;
 

@@ -266,12 +266,28 @@ Source host_path_volume(const PodContext& context, const Volume& volume) {
   return out;
 }
 
+// Of a volume that is a disk of its own. What lies in a folder of a node or in an export is as
+// large as what is below it, whatever its capacity says: that is compared with claims only.
+std::optional<std::int64_t> disk_size(const PersistentVolume& volume) {
+  const PersistentVolumeSpec& spec = volume.spec;
+  const auto capacity = spec.capacity.find("storage");
+  if (spec.hostPath || !spec.nfs.absent() || !spec.local.absent() ||
+      capacity == spec.capacity.end() || capacity->second.zero())
+    return std::nullopt;
+  return capacity->second.value();
+}
+
 // A claim is one directory for all pods that mount it, as long as its volume lasts: it outlives
 // them, and is the same on every node that the volume reaches.
 Source claim_volume(const PodContext& context, const Volume& volume) {
   VolumeSource out;
   out.kind = VolumeSource::Kind::host_path;
-  TRY(out.host_path, claim_path(context, volume.persistentVolumeClaim->claimName));
+  const std::string& name = volume.persistentVolumeClaim->claimName;
+  TRY(out.host_path, claim_path(context, name));
+  const ClaimPtr claim = context.find_claim ? context.find_claim(name) : nullptr;
+  const VolumePtr bound =
+      claim && is_fully_bound(*claim) ? context.find_volume(claim->spec.volumeName) : nullptr;
+  if (bound) out.size_limit = disk_size(*bound);
   return out;
 }
 

@@ -25,6 +25,25 @@ TEST(Containers, process_1_ignores_sigterm_and_is_killed_after_the_grace_period)
   EXPECT_TRUE(stopped);
 }
 
+TEST(Containers, a_memory_limit_in_which_no_runtime_can_start_one) {
+  for (const auto& [limit, starts] :
+       {std::pair<std::int64_t, bool>{1 << 20, false}, {8 << 20, false}, {9 << 20, true}}) {
+    TestPods pods;
+    pods.pod("pod-0");
+    ContainerConfig config = pods.config("pod-0", "plain", {});
+    config.command = {"sleep", "1h"};
+    config.memory_limit = limit;
+    pods.start("pod-0", std::move(config));
+    pods.run(1s);
+    EXPECT_EQ(pods.runs("pod-0"), starts) << limit;
+    if (starts) continue;
+    EXPECT_EQ(pods.report("pod-0").exit_code, 128);
+    EXPECT_EQ(pods.report("pod-0").reason, "StartError");
+    EXPECT_NE(pods.start_error().find("container init was OOM-killed (memory limit too low?)"),
+              std::string::npos);
+  }
+}
+
 TEST(Containers, without_a_grace_period_they_are_killed_at_once) {
   TestPods pods;
   pods.pod("pod-0");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 #include <system_error>
 
 #include "runtime/model/state.hpp"
@@ -49,6 +50,8 @@ struct Files::Place {
   const std::string* fixed = nullptr;  // content of a file that the kubelet made
   bool readonly = false;
   bool has_folder = false;
+  std::string disk{};                       // the beginning of the keys of what lies on it
+  std::optional<std::int64_t> disk_size{};  // bytes; absent: it is never full
 };
 
 Files::Place Files::find(const ModelContainer& container, std::string_view path) const {
@@ -95,6 +98,10 @@ Files::Place Files::find(const ModelContainer& container, std::string_view path)
                                ? fmt::format("host{}", source.host_path)
                                : fmt::format("pod/{}/{}", container.pod->config.uid, source.name);
   place.key = fmt::format("{}/{}", root, within);
+  if (source.kind != VolumeSource::Kind::empty_dir && source.size_limit) {
+    place.disk = root + "/";
+    place.disk_size = source.size_limit;
+  }
   place.has_folder = rest.find('/') == std::string_view::npos || known(folder_of(place.key));
   return place;
 }
@@ -104,15 +111,30 @@ Result<std::string> Files::read(const ModelContainer& container, std::string_vie
   if (place.fixed != nullptr) return *place.fixed;
   const auto found = contents_.find(place.key);
   if (found == contents_.end()) return fail(os_error(ENOENT, path));
-  return found->second;
+  return found->second.text;
 }
 
 Status Files::write(const ModelContainer& container, std::string_view path, std::string content) {
   const Place place = find(container, path);
   if (place.readonly) return fail(os_error(EROFS, path));
   if (!place.has_folder || place.key.empty()) return fail(os_error(ENOENT, path));
-  contents_[place.key] = std::move(content);
+  const auto old = contents_.find(place.key);
+  const std::int64_t before = old == contents_.end() ? 0 : old->second.on_disk();
+  Content made{.text = std::move(content)};
+  if (made.on_disk() - before > room_on(place)) return fail(os_error(ENOSPC, path));
+  contents_[place.key] = std::move(made);
   return {};
+}
+
+std::int64_t Files::Content::on_disk(std::uint64_t more) const {
+  constexpr std::uint64_t block = 4096;
+  const std::uint64_t bytes = text.size() + blank.written + more;
+  return static_cast<std::int64_t>((bytes + block - 1) / block * block);
+}
+
+std::int64_t Files::room_on(const Place& place) const {
+  return place.disk_size ? *place.disk_size - bytes_below(place.disk)
+                         : std::numeric_limits<std::int64_t>::max();
 }
 
 Status Files::append(const ModelContainer& container, std::string_view path,
@@ -120,8 +142,47 @@ Status Files::append(const ModelContainer& container, std::string_view path,
   const Place place = find(container, path);
   if (place.readonly) return fail(os_error(EROFS, path));
   if (!place.has_folder || place.key.empty()) return fail(os_error(ENOENT, path));
-  contents_[place.key] += content;
+  Content& there = contents_[place.key];
+  if (place.disk_size && there.on_disk(content.size()) - there.on_disk() > room_on(place))
+    return fail(os_error(ENOSPC, path));
+  there.text += content;
   return {};
+}
+
+Status Files::append_blank(const ModelContainer& container, std::string_view path, Blank blank) {
+  TRY_VOID(append(container, path, {}));
+  const Place place = find(container, path);
+  Content& there = contents_[place.key];
+  const std::int64_t before = there.on_disk(), room = room_on(place);
+  there.blank.hole += blank.hole;
+  there.blank.written += blank.written;
+  if (there.on_disk() - before <= room) return {};
+  const std::int64_t over = there.on_disk() - before - room;
+  there.blank.written -= std::min(static_cast<std::uint64_t>(over), there.blank.written);
+  return fail(os_error(ENOSPC, path));
+}
+
+bool Files::is_empty(const ModelContainer& container, std::string_view path) const {
+  const Place place = find(container, path);
+  if (place.fixed != nullptr) return place.fixed->empty();
+  const auto found = contents_.find(place.key);
+  return found == contents_.end() || (found->second.text.empty() && found->second.blank == Blank{});
+}
+
+std::int64_t Files::bytes_below(const std::string& prefix) const {
+  std::int64_t bytes = 0;
+  for (auto one = contents_.lower_bound(prefix);
+       one != contents_.end() && one->first.starts_with(prefix); ++one)
+    bytes += one->second.on_disk();
+  return bytes;
+}
+
+std::int64_t Files::bytes_of_container(const ModelContainer& container) const {
+  return bytes_below(fmt::format("container/{}/", container.number));
+}
+
+std::int64_t Files::bytes_of_volume(const std::string& uid, std::string_view volume) const {
+  return bytes_below(fmt::format("pod/{}/{}/", uid, volume));
 }
 
 // Below a folder there is something, if only its own empty name.

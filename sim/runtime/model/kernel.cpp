@@ -179,6 +179,7 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
   state.program->ended(*process, status);
   network_.close_all(id);
   container.memory -= state.memory;
+  node_memory_.give_back(container.pod->config.node, state.memory);
   --container.alive;
   container.processes[static_cast<std::size_t>(state.pid - 1)] = 0;
   // Not now: it may be on the stack.
@@ -197,6 +198,7 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
 
 void Kernel::log(ModelContainer& container, PrintedLine line) {
   container.log.add(line.text);
+  container.log_size.add(line.text.size());
   container.untold.push_back(std::move(line));
   if (container.untold.size() > 1) return;
   const ContextScope of_this_container(loop_, container.context());

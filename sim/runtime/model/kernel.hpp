@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/model/node_memory.hpp"
 #include "runtime/model/starts.hpp"
 #include "runtime/model/state.hpp"
 
@@ -26,6 +27,7 @@ class Kernel {
         connection_broke{};
     // How many CPUs a node has. Null: as many as the model says of every node.
     std::function<int(const std::string& node)> cpus{};
+    std::function<void(const ModelContainer&)> memory_is_short{};  // of its node, since this one
   };
 
   Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks);
@@ -65,6 +67,7 @@ class Kernel {
   const Lookup& lookup() const { return lookup_; }
   Network& network() { return network_; }
   Files& files() { return files_; }
+  NodeMemory& node_memory() { return node_memory_; }
   Trainings& trainings() { return *trainings_; }
   Starts& starts() { return starts_; }
   const Random& random() const { return random_; }
@@ -90,6 +93,7 @@ class Kernel {
   Hooks hooks_;
   Network network_;
   Files files_;
+  NodeMemory node_memory_;
   std::unique_ptr<Trainings> trainings_;
   Starts starts_{};
   std::vector<std::unique_ptr<Process>> processes_;  // by id; null once forgotten

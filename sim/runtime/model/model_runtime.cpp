@@ -51,6 +51,10 @@ struct ModelRuntime::Parts {
 
   ModelPod* pod(const SandboxId& id) const;
   ModelContainer* container(const ContainerId& id) const;
+  ModelContainer* running(const ContainerId& id) const {
+    ModelContainer* found = container(id);
+    return found != nullptr && found->report.phase == ContainerPhase::running ? found : nullptr;
+  }
   KnownImage* known(const std::string& reference);
   std::string new_id(const std::string& of);
 
@@ -71,6 +75,10 @@ struct ModelRuntime::Parts {
     if (listener) listener(event);
   }
   RuntimeEvent event_of(const ModelContainer& container, RuntimeEvent::Kind kind) const;
+  void tell_of_memory(const ModelContainer& container) {
+    const RuntimeEvent event = event_of(container, RuntimeEvent::Kind::memory_is_short);
+    loop.post(container.pod->lane, [this, event] { tell(event); });
+  }
 
   template <class T>
   void answer(Lane to, Done<T> done, Result<T> result) {
@@ -111,7 +119,8 @@ ModelRuntime::Parts::Parts(Loop& l, Random random, Options options)
                [this](const ModelContainer& c, const std::string& address, std::string_view how) {
                  if (connection_broke) connection_broke({name_of(*c.pod), name_at(address), how});
                },
-           .cpus = std::move(options.cpus)}) {}
+           .cpus = std::move(options.cpus),
+           .memory_is_short = [this](const ModelContainer& c) { tell_of_memory(c); }}) {}
 
 ModelRuntime::ModelRuntime(Loop& loop, Random random, Options options)
     : parts_(std::make_unique<Parts>(loop, random, std::move(options))) {}
@@ -349,6 +358,12 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
     return done(fail(Reason::not_found, "the container was killed while it started", "NotFound"));
   ModelContainer& container = *containers[number];
   ContainerConfig& config = container.config;
+  const auto refuse = [&](const std::string& message) {
+    start_failed(container.report, message, loop.now());
+    done(fail(Reason::unknown, message, "Unknown"));
+  };
+  if (const std::string why = too_little_to_start(config.memory_limit); !why.empty())
+    return refuse(why);
   std::vector<std::string> argv = command_line(*container.image, config.command, config.args);
   model::CommandContext context{container.image, container.workload, false, config.role};
   context.folder = config.working_dir;
@@ -357,13 +372,9 @@ void ModelRuntime::Parts::started(std::uint32_t number, Done<void> done) {
     if (argv.empty()) argv.emplace_back("entrypoint");
   }
   auto program = model::make_program(argv, context);
-  if (!program) {
-    const std::string message = argv.empty()
-                                    ? program.error().message
-                                    : cannot_execute(argv.front(), program.error().message);
-    start_failed(container.report, message, loop.now());
-    return done(fail(Reason::unknown, message, "Unknown"));
-  }
+  if (!program)
+    return refuse(argv.empty() ? program.error().message
+                               : cannot_execute(argv.front(), program.error().message));
   Kernel::Start start;
   start.argv = std::move(argv);
   container.environment = container_environment(*container.image, container.pod->config.hostname,
@@ -427,29 +438,25 @@ void ModelRuntime::Parts::tell_lines(std::uint32_t number) {
 void ModelRuntime::stop_container(const ContainerId& id, std::int64_t grace_period,
                                   Done<void> done) {
   Parts& parts = *parts_;
-  ModelContainer* container = parts.container(id);
-  if (container == nullptr || container->report.phase != ContainerPhase::running)
-    return parts.answer<void>(parts.lane, std::move(done), {});
+  ModelContainer* container = parts.running(id);
+  if (container == nullptr) return parts.answer<void>(parts.lane, std::move(done), {});
   container->stops.push_back(std::move(done));
   parts.kernel.hit(*container);
   const ProcessId process = container->processes.front();
-  if (grace_period > 0) {
-    const int number = stop_signal_number(container->config.stop_signal);
+  const int number = grace_period > 0 ? stop_signal_number(container->config.stop_signal) : SIGKILL;
+  if (grace_period > 0)
     container->grace =
         parts.loop.after(container->pod->lane, std::chrono::seconds(grace_period),
                          [&parts, process] { parts.kernel.signal(process, SIGKILL); });
-    // Not now: the caller is told later even of an end that comes at once.
-    return parts.loop.post(container->pod->lane,
-                           [&parts, process, number] { parts.kernel.signal(process, number); });
-  }
+  // Not now: the caller is told later even of an end that comes at once.
   parts.loop.post(container->pod->lane,
-                  [&parts, process] { parts.kernel.signal(process, SIGKILL); });
+                  [&parts, process, number] { parts.kernel.signal(process, number); });
 }
 
 void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void> done) {
   Parts& parts = *parts_;
-  ModelContainer* container = parts.container(id);
-  if (container == nullptr || container->report.phase != ContainerPhase::running)
+  ModelContainer* container = parts.running(id);
+  if (container == nullptr)
     return parts.answer<void>(parts.lane, std::move(done),
                               fail(Reason::not_found, "no such container", "NotFound"));
   parts.kernel.hit(*container);
@@ -458,16 +465,16 @@ void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void
 }
 
 bool ModelRuntime::is_alive(const ContainerId& id) const {
-  const ModelContainer* container = parts_->container(id);
-  if (container == nullptr || container->report.phase != ContainerPhase::running) return false;
+  const ModelContainer* container = parts_->running(id);
+  if (container == nullptr) return false;
   const model::Process* process = parts_->kernel.find(container->processes.front());
   return process != nullptr && process->alive();
 }
 
 void ModelRuntime::exit_container(const ContainerId& id, int code, Done<void> done) {
   Parts& parts = *parts_;
-  ModelContainer* container = parts.container(id);
-  if (container == nullptr || container->report.phase != ContainerPhase::running)
+  ModelContainer* container = parts.running(id);
+  if (container == nullptr)
     return parts.answer<void>(parts.lane, std::move(done),
                               fail(Reason::not_found, "no such container", "NotFound"));
   parts.kernel.hit(*container);
@@ -519,18 +526,29 @@ void ModelRuntime::update_volume(const std::string& pod_uid,
   }
 }
 
+void ModelRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) {
+  std::vector<PodUsage> usage;
+  for (const SharedText& uid : pod_uids) {
+    const auto found = parts_->pods_by_uid.find(uid.view());
+    if (found == parts_->pods_by_uid.end()) continue;
+    const ModelPod& pod = *parts_->pods[found->second];
+    if (!pod.stopping) usage.push_back(model::usage_of(pod, parts_->kernel.files()));
+  }
+  parts_->answer<std::vector<PodUsage>>(parts_->lane, std::move(done), std::move(usage));
+}
+
+MemoryWatch ModelRuntime::watch_memory(const std::string& node, std::int64_t bytes) {
+  return parts_->kernel.node_memory().watch(node, bytes);
+}
+
 // --- commands in containers ---
 
 void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command, Duration timeout,
                         Done<ExecResult> done) {
   Parts& parts = *parts_;
-  ModelContainer* container = parts.container(id);
-  const bool running_now = container != nullptr &&
-                           container->report.phase == ContainerPhase::running &&
-                           container->processes.front() != 0;
-  if (!running_now) {
+  ModelContainer* container = parts.running(id);
+  if (container == nullptr || container->processes.front() == 0)
     return parts.answer<ExecResult>(parts.lane, std::move(done), fail(no_such_container(id)));
-  }
   auto program = model::make_exec(command, *container->image);
   // What is not here is not asked.
   if (!program && container->workload != nullptr && container->workload->stands_in)

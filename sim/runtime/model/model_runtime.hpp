@@ -84,6 +84,8 @@ class ModelRuntime final : public PodRuntime {
   std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
   void update_volume(const std::string& pod_uid,
                      std::shared_ptr<const VolumeSource> source) override;
+  void usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) override;
+  MemoryWatch watch_memory(const std::string& node, std::int64_t bytes) override;
   void listen(std::function<void(const RuntimeEvent&)> listener) override;
 
  private:

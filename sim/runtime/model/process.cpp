@@ -95,36 +95,60 @@ void Process::when_input_changes(Callback callback) {
   });
 }
 
-void Process::emit(const Spawn::Stream& stream, bool standard_error, std::string text) {
-  if (!state_->alive || !stream.shown) return;
+Status Process::emit(const Spawn::Stream& stream, bool standard_error, std::string text) {
+  if (!state_->alive || !stream.shown) return {};
+  Status written;
   for (std::size_t line = 0; !stream.prefix.empty() && line < text.size();) {
     text.insert(line, stream.prefix);
     const std::size_t end = text.find('\n', line);
     line = end == text.npos ? text.size() : end + 1;
   }
   if (const Sink* sink = stream.sink.get(); sink != nullptr) {
-    for (const std::string& file : sink->files)
-      static_cast<void>(append_file(file, text));  // that it can be was asked when it was opened
+    for (const std::string& file : sink->files)  // that it is there was asked when it was opened
+      if (Status appended = append_file(file, text); !appended) written = std::move(appended);
     if (sink->to == Sink::To::text) *sink->text += text;
     if (sink->to == Sink::To::pipe) sink->pipe->write(text);
-    if (sink->to != Sink::To::log) return;
+    if (sink->to != Sink::To::log) return written;
     standard_error = sink->standard_error;
   }
   ModelContainer& container = *state_->container;
   const auto take = [&](std::string line) {
     state_->kernel->log(container, {std::move(line), standard_error});
   };
-  if (!standard_error) return container.begun.add(text, take);
+  if (!standard_error) {
+    container.begun.add(text, take);
+    return written;
+  }
   LineCutter whole;  // what stands on stderr is told at once
   whole.add(text, take);
   whole.finish(take);
+  return written;
 }
 
-void Process::print(std::string line) { emit(state_->output, false, std::move(line += '\n')); }
-void Process::print_error(std::string line) {
-  emit(state_->error_output, true, std::move(line += '\n'));
+void Process::print(std::string line) {
+  static_cast<void>(emit(state_->output, false, std::move(line += '\n')));
 }
-void Process::write(std::string_view text) { emit(state_->output, false, std::string(text)); }
+void Process::print_error(std::string line) {
+  static_cast<void>(emit(state_->error_output, true, std::move(line += '\n')));
+}
+Status Process::write(std::string_view text) {
+  return emit(state_->output, false, std::string(text));
+}
+
+Result<bool> Process::write_blank(std::uint64_t bytes, bool are_zeros) {
+  const Sink* sink = state_->output.sink.get();
+  if (sink == nullptr || !state_->output.shown) return true;  // a log shows nothing of them
+  for (const std::string& file : sink->files) TRY_VOID(append_blank(file, {.written = bytes}));
+  constexpr std::uint64_t most = 1U << 20U;
+  const bool is_read = sink->to == Sink::To::text || sink->to == Sink::To::pipe;
+  if (!is_read) return true;
+  if (bytes > most || !are_zeros) return false;
+  const std::string zeros(bytes, '\0');
+  if (sink->to == Sink::To::text) *sink->text += zeros;
+  if (sink->to == Sink::To::pipe) sink->pipe->write(zeros);
+  return true;
+}
+
 void Process::exit(int code) { state_->kernel->end(state_->id, {code & 0xff}); }
 void Process::die(int signal) { state_->kernel->end(state_->id, {0, signal}); }
 
@@ -141,10 +165,15 @@ bool Process::allocate(std::uint64_t bytes) {
   ModelContainer& container = *state_->container;
   state_->memory += bytes;
   container.memory += bytes;
+  Kernel& kernel = *state_->kernel;
+  const bool is_short = kernel.node_memory().take(container.pod->config.node, bytes);
   const auto limit = container.config.memory_limit;
-  if (!limit || *limit <= 0 || container.memory <= static_cast<std::uint64_t>(*limit)) return true;
-  state_->kernel->end(container.processes.front(), {0, SIGKILL, true});
-  return false;
+  if (limit && *limit > 0 && container.memory > static_cast<std::uint64_t>(*limit)) {
+    kernel.end(container.processes.front(), {0, SIGKILL, true});
+    return false;
+  }
+  if (is_short) kernel.hooks().memory_is_short(container);
+  return true;
 }
 
 Result<ProcessId> Process::spawn(Spawn spawn) {
@@ -236,11 +265,22 @@ Status Process::write_file(std::string_view path, std::string content) {
 Status Process::append_file(std::string_view path, std::string_view content) {
   return state_->kernel->files().append(*state_->container, path_of(path), content);
 }
+Status Process::append_blank(std::string_view path, Blank blank) {
+  return state_->kernel->files().append_blank(*state_->container, path_of(path), blank);
+}
+void Process::make_room(std::string_view path) {
+  const std::string file = path_of(path);
+  const std::string folder = file.substr(0, std::max<std::size_t>(1, file.rfind('/')));
+  if (workload() != nullptr && may_have_folder(folder)) static_cast<void>(make_folder(folder));
+}
 Status Process::make_folder(std::string_view path) {
   return state_->kernel->files().make_folder(*state_->container, path_of(path));
 }
 bool Process::file_exists(std::string_view path) const {
   return state_->kernel->files().exists(*state_->container, path_of(path));
+}
+bool Process::is_empty_file(std::string_view path) const {
+  return state_->kernel->files().is_empty(*state_->container, path_of(path));
 }
 void Process::remove_file(std::string_view path) {
   state_->kernel->files().remove(*state_->container, path_of(path));

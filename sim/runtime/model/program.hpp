@@ -13,6 +13,7 @@
 #include "core/loop.hpp"
 #include "core/random.hpp"
 #include "core/result.hpp"
+#include "runtime/model/blank.hpp"
 #include "runtime/model/input.hpp"
 #include "runtime/model/profile.hpp"
 #include "runtime/model/timers.hpp"
@@ -137,8 +138,11 @@ class Process final : public Timers {
   // A line on stdout or stderr, without its end.
   void print(std::string line);
   void print_error(std::string line);
-  // Text on stdout as it stands: what ends no line waits for more, whoever prints that.
-  void write(std::string_view text);
+  // Text on stdout as it stands: what ends no line waits for more, whoever prints that. The error
+  // is that of a file that it goes to.
+  Status write(std::string_view text);
+  // The same on stdout. False: somebody reads it, and it is too much, or no zeros.
+  Result<bool> write_blank(std::uint64_t bytes, bool are_zeros);
   // False: nobody reads the lines of steps in this run, so they need not be made.
   bool prints_steps() const;
   // Null: there is nothing to read, as from /dev/null.
@@ -181,10 +185,14 @@ class Process final : public Timers {
   // At once and whole, as by a rename.
   Status write_file(std::string_view path, std::string content);
   Status append_file(std::string_view path, std::string_view content);
+  Status append_blank(std::string_view path, Blank blank);
+  // Where any folder may be, as those that a described script writes to, the file's is there.
+  void make_room(std::string_view path);
   Status make_folder(std::string_view path);  // and those above it
   // Absolute, without `.` and `..`.
   std::string path_of(std::string_view path) const;
   bool file_exists(std::string_view path) const;
+  bool is_empty_file(std::string_view path) const;  // or not there
   void remove_file(std::string_view path);
   // With everything below it. False: there was none, or it cannot be written.
   bool remove_folder(std::string_view path);
@@ -207,7 +215,7 @@ class Process final : public Timers {
 
  private:
   void connected(const std::string& address, Connect outcome) const;
-  void emit(const Spawn::Stream& stream, bool standard_error, std::string text);
+  Status emit(const Spawn::Stream& stream, bool standard_error, std::string text);
 
   std::unique_ptr<State> state_;
 };

@@ -11,6 +11,7 @@
 
 #include "core/line_cutter.hpp"
 #include "runtime/images/image.hpp"
+#include "runtime/log_size.hpp"
 #include "runtime/model/files.hpp"
 #include "runtime/model/network.hpp"
 #include "runtime/model/program.hpp"
@@ -62,6 +63,7 @@ struct ModelContainer {
   const Image* image = nullptr;
   const Workload* workload = nullptr;
   LogLines log{};
+  LogSize log_size{};
   std::vector<PrintedLine> untold{};   // lines whose events are still to be sent
   LineCutter begun{};                  // of a line on stdout that has no end yet
   std::vector<ProcessId> processes{};  // pid - 1 is the index; 0 once it has ended
@@ -77,6 +79,8 @@ struct ModelContainer {
   std::vector<Done<void>> stops{};  // wait for its end
   bool removed = false;
 };
+
+PodUsage usage_of(const ModelPod& pod, const Files& files);
 
 // A timer of a process. While the process is stopped `left` holds what remains.
 struct Wait {

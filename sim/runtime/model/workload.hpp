@@ -50,6 +50,16 @@ struct TermHandler {
   friend bool operator==(const TermHandler&, const TermHandler&) = default;
 };
 
+// What a rank writes to a file.
+struct Writes {
+  std::string path{};  // {rank} is filled in
+  std::uint64_t bytes = 0;
+  std::int64_t every = 0;  // so much more at the end of each so many steps; 0: once, at the start
+  std::optional<int> rank{};  // absent: every rank
+
+  friend bool operator==(const Writes&, const Writes&) = default;
+};
+
 // A rank of a data-parallel training, started by the container's own command or by torchrun.
 struct Workload {
   // From exec to init_process_group; absent: python3 importing torch, as the profile has it.
@@ -62,6 +72,8 @@ struct Workload {
   Duration timeout = std::chrono::minutes(30);          // of init_process_group
   std::string checkpoint{};                             // a file; empty: none is written or read
   std::int64_t checkpoint_every = 0;                    // steps; 0: after the last step only
+  std::uint64_t checkpoint_bytes = 0;                   // of the file
+  std::vector<Writes> writes{};                         // beside the checkpoint
   std::uint64_t memory = 0;  // bytes of one rank beside those of the interpreter
   // TCP ports of its own (metrics, health) from then on; of several ranks in a pod the first has
   // them.

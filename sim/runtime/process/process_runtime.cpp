@@ -121,7 +121,7 @@ void ProcessRuntime::run_sandbox(SandboxOrder order, Done<SandboxStatus> done) {
     return answer(loop_, lane, std::move(done), Result<SandboxStatus>(fail(address.error())));
   sandbox::RunPod pod{id, *address, config.hostname, shares_processes(config.linux_),
                       config.host_network};
-  sandbox::WriteVolume own_files{id, own_volume, false, 0, true, {}};
+  sandbox::WriteVolume own_files{id, own_volume, {}, 0, true, {}};
   own_files.files.push_back({"resolv.conf", resolv_conf(config.dns), 0644});
   own_files.files.push_back({"hostname", config.hostname + "\n", 0644});
   sandboxes_.emplace(id, std::make_unique<Sandbox>(Sandbox{std::move(config), lane, *address}));
@@ -236,6 +236,58 @@ void ProcessRuntime::image_made(const std::string& name, const Reply& reply) {
            known.made ? Result<ImageStatus>(image_status(name))
                       : Result<ImageStatus>(fail(error_of(reply))));
   }
+}
+
+// --- what they take ---
+
+void ProcessRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) {
+  std::map<SandboxId, std::size_t> places;  // in `usage`
+  std::vector<PodUsage> usage;
+  sandbox::AskUsage request;
+  for (const SharedText& uid : pod_uids) {
+    for (const auto& [id, sandbox] : sandboxes_) {
+      if (sandbox->config.uid != uid || sandbox->stopping) continue;
+      places.emplace(id, usage.size());
+      usage.push_back({.pod_uid = uid});
+      request.pods.push_back(id);
+      const auto watched = memory_watches_.find(sandbox->config.node);
+      if (watched != memory_watches_.end()) request.memory_glance = watched->second;
+    }
+  }
+  supervisor_->call(
+      Operation::usage, request, {},
+      [this, places = std::move(places), usage = std::move(usage),
+       done = std::move(done)](const Reply& reply) mutable {
+        const auto found = sandbox::decode<sandbox::Usage>(reply.message);
+        if (reply.outcome != Outcome::ok || !found)
+          return answer(loop_, lane_, std::move(done),
+                        Result<std::vector<PodUsage>>(fail(error_of(reply))));
+        for (const sandbox::Usage::Row& row : found->rows) {
+          PodUsage& pod = usage[places.at(row.pod)];
+          const auto bytes = static_cast<std::int64_t>(row.bytes);
+          if (row.is_volume) {
+            pod.volumes[row.name] = bytes;
+          } else if (const auto one = containers_.find(ContainerId(row.name));
+                     one != containers_.end()) {
+            const std::string& name = one->second->config.name;
+            pod.containers.push_back(
+                {name, bytes, logs_of(row.pod, name), static_cast<std::int64_t>(row.memory)});
+          }
+        }
+        answer(loop_, lane_, std::move(done), Result<std::vector<PodUsage>>(std::move(usage)));
+      });
+}
+
+MemoryWatch ProcessRuntime::watch_memory(const std::string& node, std::int64_t bytes) {
+  memory_watches_[node] = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
+  return MemoryWatch::silent;
+}
+
+std::int64_t ProcessRuntime::logs_of(const SandboxId& sandbox, const std::string& name) const {
+  std::int64_t bytes = 0;
+  for (const auto& [id, one] : containers_)
+    if (one->sandbox == sandbox && one->config.name == name) bytes += one->log_size.on_disk();
+  return bytes;
 }
 
 // --- what happens by itself ---

@@ -82,6 +82,8 @@ class ProcessRuntime final : public PodRuntime {
   std::string log_tail(const ContainerId& id, std::size_t lines, std::size_t bytes) const override;
   void update_volume(const std::string& pod_uid,
                      std::shared_ptr<const VolumeSource> source) override;
+  void usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) override;
+  MemoryWatch watch_memory(const std::string& node, std::int64_t bytes) override;
   void listen(std::function<void(const RuntimeEvent&)> listener) override;
 
  private:
@@ -122,12 +124,14 @@ class ProcessRuntime final : public PodRuntime {
   void command_over(const std::string& name);
   void sandbox_died(const SandboxId& id);
   std::vector<sandbox::Mount> mounts_of(Container& container);
-  void write_volume(Container& container, const sandbox::WriteVolume& request);
+  template <class T>
+  void send_ahead(Container& container, sandbox::Operation operation, const T& request);
   void volumes_written(Container& container);
   void start_failed(Container& container, std::string message);
   KnownImage* known(const std::string& reference);
   const Image& image_of(const Container& container);
   sandbox::StartContainer start_request(const Container& container);
+  std::int64_t logs_of(const SandboxId& sandbox, const std::string& name) const;  // bytes
   Status open_output(Container& container);
   void give_up_output(Container& container, bool standard_error);
   void line(Container& container, bool standard_error, const std::string& bytes);
@@ -145,6 +149,7 @@ class ProcessRuntime final : public PodRuntime {
   std::map<std::uint64_t, std::unique_ptr<Dial>> dials_;
   std::map<std::uint64_t, std::unique_ptr<Exchange>> exchanges_;
   std::uint64_t dial_count_ = 0;
+  std::map<std::string, std::uint64_t> memory_watches_;  // bytes, by node
   std::function<void(const RuntimeEvent&)> listener_;
   std::function<void(const Error&)> lost_;
   std::function<std::vector<std::string>(const ContainerConfig&, const Image&)> stand_in_;

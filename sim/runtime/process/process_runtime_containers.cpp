@@ -10,6 +10,7 @@
 #include "core/utf8.hpp"
 #include "objects/image_reference.hpp"
 #include "runtime/process/runtime_state.hpp"
+#include "runtime/process/start_error.hpp"
 
 namespace ddptwin {
 namespace {
@@ -44,8 +45,10 @@ std::string reason_of(const Reply& event) {
 
 sandbox::WriteVolume volume_request(const SandboxId& sandbox, const std::string& name,
                                     const VolumeSource& source) {
-  sandbox::WriteVolume request{sandbox, name, false, 0, false, {}};
-  request.in_memory = source.kind == VolumeSource::Kind::memory;
+  using Kind = sandbox::WriteVolume::Kind;
+  sandbox::WriteVolume request{sandbox, name, Kind::folder, 0, false, {}};
+  if (source.kind == VolumeSource::Kind::memory) request.kind = Kind::memory;
+  if (source.kind == VolumeSource::Kind::empty_dir) request.kind = Kind::disk;
   request.exact = source.kind == VolumeSource::Kind::files;
   if (source.size_limit && *source.size_limit > 0) {
     request.size_limit = static_cast<std::uint64_t>(*source.size_limit);
@@ -70,17 +73,17 @@ void await_bar(Loop& loop, Lane lane, Output& output, const Take& take) {
 // --- volumes ---
 
 // A volume that is refused makes the container that mounts it fail to start.
-void ProcessRuntime::write_volume(Container& container, const sandbox::WriteVolume& request) {
+template <class T>
+void ProcessRuntime::send_ahead(Container& container, sandbox::Operation operation,
+                                const T& request) {
   ++container.volumes_to_write;
-  supervisor_->call(Operation::write_volume, request, {},
-                    [this, id = container.id](const Reply& reply) {
-                      const auto found = containers_.find(id);
-                      if (found == containers_.end()) return;
-                      Container& written = *found->second;
-                      if (reply.outcome != Outcome::ok && !written.refusal)
-                        written.refusal = error_of(reply);
-                      if (--written.volumes_to_write == 0) volumes_written(written);
-                    });
+  supervisor_->call(operation, request, {}, [this, id = container.id](const Reply& reply) {
+    const auto found = containers_.find(id);
+    if (found == containers_.end()) return;
+    Container& written = *found->second;
+    if (reply.outcome != Outcome::ok && !written.refusal) written.refusal = error_of(reply);
+    if (--written.volumes_to_write == 0) volumes_written(written);
+  });
 }
 
 void ProcessRuntime::volumes_written(Container& container) {
@@ -105,8 +108,7 @@ std::vector<Mount> ProcessRuntime::mounts_of(Container& container) {
   for (const char* name : {"resolv.conf", "hostname"}) {
     mounts.push_back({Mount::Kind::volume, own_volume, name, std::string("/etc/") + name, false});
   }
-  sandbox::WriteVolume own{
-      container.sandbox, "container." + container.id.str(), false, 0, false, {}};
+  sandbox::WriteVolume own{container.sandbox, "container." + container.id.str(), {}, 0, false, {}};
   for (const RuntimeMount& mount : container.config.mounts) {
     if (mount.container_path == container.config.termination_log) continue;
     Mount made{Mount::Kind::volume, "", mount.sub_path, mount.container_path, mount.readonly};
@@ -117,13 +119,18 @@ std::vector<Mount> ProcessRuntime::mounts_of(Container& container) {
     } else if (mount.source->kind == VolumeSource::Kind::host_path) {
       made.kind = Mount::Kind::host;
       made.source = mount.source->host_path;
+      if (mount.source->size_limit)
+        send_ahead(
+            container, Operation::make_disk,
+            sandbox::MakeDisk{made.source, static_cast<std::uint64_t>(*mount.source->size_limit)});
     } else {
       made.source = mount.source->name;
-      write_volume(container, volume_request(container.sandbox, mount.source->name, *mount.source));
+      send_ahead(container, Operation::write_volume,
+                 volume_request(container.sandbox, mount.source->name, *mount.source));
     }
     mounts.push_back(std::move(made));
   }
-  if (!own.files.empty()) write_volume(container, own);
+  if (!own.files.empty()) send_ahead(container, Operation::write_volume, own);
   return mounts;
 }
 
@@ -212,6 +219,9 @@ void ProcessRuntime::start_container(const ContainerId& id, Done<void> done) {
   }
   Container& container = *found->second;
   container.cause = loop_.context();
+  if (const std::string message = too_little_to_start(container.config.memory_limit);
+      !message.empty())
+    container.refusal = Error{Reason::unknown, "Unknown", message, nullptr, 0, {}};
   if (container.refusal) {
     start_failed(container, container.refusal->message);
     return answer(loop_, container.lane, std::move(done), Result<void>(fail(*container.refusal)));
@@ -354,6 +364,7 @@ void ProcessRuntime::container_over(Container& container) {
 void ProcessRuntime::line(Container& container, bool standard_error, const std::string& bytes) {
   std::string text = valid_utf8(bytes);
   container.log.add(text);
+  container.log_size.add(text.size());
   RuntimeEvent event = event_of(container, RuntimeEvent::Kind::log_line);
   event.line = std::move(text);
   event.standard_error = standard_error;

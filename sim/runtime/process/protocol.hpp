@@ -25,6 +25,8 @@ enum class Operation : std::uint8_t {
   signal_container,
   exec,
   kill_exec,
+  usage,
+  make_disk,
 };
 
 // The first request: builds the cluster's file tree and its bridge.
@@ -107,17 +109,30 @@ struct VolumeFile {
 // Makes the volume unless it is there, then writes the files into it, each replaced as a whole.
 // `exact`: other files are removed, and only the files' owner may write.
 struct WriteVolume {
+  enum class Kind : std::uint8_t {
+    folder,
+    disk,    // a file system of its own, which knows how much is in it
+    memory,  // likewise, counted as the pod's memory
+  };
   std::string pod;
   std::string volume;
-  bool in_memory = false;        // a tmpfs of its own, counted as the pod's memory
+  Kind kind = Kind::folder;
   std::uint64_t size_limit = 0;  // bytes, of a memory volume; 0: none
   bool exact = false;
   std::vector<VolumeFile> files;
 
   static void each(auto& self, auto&& field) {
-    field(self.pod), field(self.volume), field(self.in_memory), field(self.size_limit);
+    field(self.pod), field(self.volume), field(self.kind), field(self.size_limit);
     field(self.exact), field(self.files);
   }
+};
+
+// A folder of the node's own becomes a file system of its own that is full at its size; later it
+// may grow. One that the host has stays as it is.
+struct MakeDisk {
+  std::string path;
+  std::uint64_t size = 0;  // bytes
+  static void each(auto& self, auto&& field) { field(self.path), field(self.size); }
 };
 
 struct Mount {
@@ -188,6 +203,31 @@ struct Request {
   static void each(auto& self, auto&& field) {
     field(self.id), field(self.operation), field(self.body);
   }
+};
+
+// What pods take; what is not there has no row in the answer.
+struct AskUsage {
+  std::vector<std::string> pods;
+  // Bytes: where all have more together than that, their memory is told as it is; else what a
+  // glance shows, in which pages that processes share count in each. 0: nobody asks for memory.
+  std::uint64_t memory_glance = 0;
+  static void each(auto& self, auto&& field) { field(self.pods), field(self.memory_glance); }
+};
+
+// Encoded in Reply::message.
+struct Usage {
+  struct Row {
+    std::string pod, name;  // of a container, or of a volume of Kind::disk
+    bool is_volume = false;
+    std::uint64_t bytes = 0;
+    std::uint64_t memory = 0;
+    static void each(auto& self, auto&& field) {
+      field(self.pod), field(self.name), field(self.is_volume), field(self.bytes);
+      field(self.memory);
+    }
+  };
+  std::vector<Row> rows;
+  static void each(auto& self, auto&& field) { field(self.rows); }
 };
 
 enum class Outcome : std::uint8_t {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/line_cutter.hpp"
+#include "runtime/log_size.hpp"
 #include "runtime/process/container_log.hpp"
 #include "runtime/process/container_rules.hpp"
 #include "runtime/process/port_exchange.hpp"
@@ -35,6 +36,7 @@ struct ProcessRuntime::Container {
   int volumes_to_write = 0;
   std::optional<Error> refusal{};  // the first, of a volume
   ContainerLog log{};
+  LogSize log_size{};
   struct Output {
     std::unique_ptr<sandbox::OutputPipe> pipe{};
     LineCutter lines{};

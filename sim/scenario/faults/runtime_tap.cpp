@@ -119,6 +119,14 @@ void RuntimeTap::update_volume(const std::string& pod_uid,
   next_.update_volume(pod_uid, std::move(source));
 }
 
+void RuntimeTap::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) {
+  next_.usage(std::move(pod_uids), std::move(done));
+}
+
+MemoryWatch RuntimeTap::watch_memory(const std::string& node, std::int64_t bytes) {
+  return next_.watch_memory(node, bytes);
+}
+
 void RuntimeTap::listen(std::function<void(const RuntimeEvent&)> listener) {
   listeners_.push_back(std::move(listener));
 }

@@ -61,7 +61,49 @@ constexpr std::array checkpoint_fields{
                       TRY(to.checkpoint_every, number_between(node, 1, steps_max));
                       return {};
                     }},
+    CheckpointField{"size", "a quantity", "of the file; default: next to nothing",
+                    [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+                      TRY(to.checkpoint_bytes, bytes(node));
+                      return {};
+                    }},
 };
+
+using WritesField = Field<model::Writes, ParseContext>;
+constexpr std::array writes_fields{
+    WritesField{"path", "an absolute path", "the file, with {rank} filled in",
+                [](const YamlNode& node, model::Writes& to, const ParseContext&) -> Status {
+                  TRY(to.path, node.as_text());
+                  if (!to.path.starts_with('/')) return node.must_be("an absolute path");
+                  return {};
+                },
+                true},
+    WritesField{"size", "a quantity", "how much",
+                [](const YamlNode& node, model::Writes& to, const ParseContext&) -> Status {
+                  TRY(to.bytes, bytes(node));
+                  return {};
+                },
+                true},
+    WritesField{"every", "a number of steps",
+                "so much more at the end of each so many; default: once, before init_process_group",
+                [](const YamlNode& node, model::Writes& to, const ParseContext&) -> Status {
+                  TRY(to.every, number_between(node, 1, steps_max));
+                  return {};
+                }},
+    WritesField{"rank", "a number", "only this rank; default: every rank",
+                [](const YamlNode& node, model::Writes& to, const ParseContext&) -> Status {
+                  TRY(const std::int64_t rank, number_between(node, 0, rank_max));
+                  to.rank = static_cast<int>(rank);
+                  return {};
+                }},
+};
+
+Status read_writes(const YamlNode& node, std::vector<model::Writes>& to,
+                   const ParseContext& context) {
+  TRY(const auto nodes, node.as_list());
+  for (const YamlNode& one : nodes)
+    TRY_VOID(read_fields(one, writes_fields, to.emplace_back(), context));
+  return {};
+}
 
 using FailField = Field<model::Workload, ParseContext>;
 constexpr std::array fail_fields{
@@ -285,6 +327,12 @@ constexpr std::array model_fields{
                [](const YamlNode& node, model::Workload& to, const ParseContext& context) {
                  return read_fields(node, checkpoint_fields, to, context);
                }},
+    ModelField{"writes", "a list of maps",
+               "files that each rank fills beside its checkpoint, against the limits of emptyDirs "
+               "and of ephemeral-storage",
+               [](const YamlNode& node, model::Workload& to, const ParseContext& context) {
+                 return read_writes(node, to.writes, context);
+               }},
     ModelField{"memory", "a quantity", "of one rank, beside the interpreter's own; default: 0",
                [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
                  TRY(to.memory, bytes(node));
@@ -377,7 +425,8 @@ std::vector<ReferenceTable> model_tables() {
       reference_of("listens", "A map instead of a port.", port_fields),
       reference_of("onSigterm", "", term_fields),
       reference_of("prints", "", prints_fields),
-      reference_of("ranks", "", share_fields)};
+      reference_of("ranks", "", share_fields),
+      reference_of("writes", "", writes_fields)};
 }
 
 }  // namespace ddptwin::scenario

@@ -81,7 +81,7 @@ std::string kinds_text() {
       "every node that its volume reaches, as long as the volume\nlasts and no longer than the "
       "run, unless `cluster.claims` names a folder of this machine for it, or its volume is a\n"
       "hostPath or local path that this machine has. What it asks for and what its volume has are "
-      "compared; how much is\nwritten into it nobody measures, as with an emptyDir on disk.\n\n"
+      "compared; a volume\nthat is a disk of its own is full at its capacity.\n\n"
       "| kind | version | in the twin |\n|---|---|---|\n";
   for (const KindInfo* kind : KindRegistry().all())
     out += row_of_kind(kind->kind, kind->api_version(), "yes");

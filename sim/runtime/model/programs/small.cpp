@@ -244,7 +244,7 @@ Verdict about_file(const Process& process, const std::string& asked, const std::
   if (process.has_folder(path)) return asked != "-f";
   if (asked == "-d") return false;
   if (is_program_file(process, path)) return true;
-  if (asked == "-s") return process.read_file(path).value_or("").size() > 0;
+  if (asked == "-s") return !process.is_empty_file(path);
   // Nobody here makes one that can be carried out.
   return asked != "-x" && process.file_exists(path);
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "runtime/model/programs/text_arguments.hpp"
 
@@ -36,7 +37,7 @@ class TextProcess final : public Program {
     const std::string text = process.input()->take();
     for (const std::string& file : files)
       (void)process.append_file(file, text);  // it has been opened
-    process.write(text);
+    static_cast<void>(process.write(text));
     if (!process.input()->is_open()) return process.exit(code);
     process.when_input_changes([this, &process, files, code] { copy(process, files, code); });
   }
@@ -44,8 +45,27 @@ class TextProcess final : public Program {
   void finish(Process& process, const std::string& input) {
     TextResult result = program_.run(process, argv_, input);
     for (std::string& line : result.errors) process.print_error(std::move(line));
-    process.write(result.output);
+    const Status written = process.write(result.output);
+    if (!written) fail_to_write(process, result, written.error());
+    if (result.blank > 0) write_blank(process, result);
     process.exit(result.code);
+  }
+
+  void fail_to_write(Process& process, TextResult& result, const Error& error) const {
+    const bool is_head = argv_.front().ends_with("head");  // which has words of its own
+    process.print_error(fmt::format("{}: {}: {}", argv_.front(),
+                                    is_head ? "error writing 'standard output'" : "write error",
+                                    std::generic_category().message(error.code)));
+    result.code = 1;
+  }
+
+  void write_blank(Process& process, TextResult& result) const {
+    const Result<bool> written = process.write_blank(result.blank, result.are_zeros);
+    if (!written) return fail_to_write(process, result, written.error());
+    if (*written) return;
+    process.print_error(
+        fmt::format("{}: not modelled: {} bytes that are read", argv_.front(), result.blank));
+    result.code = 126;
   }
 
   const TextProgram& program_;
@@ -55,7 +75,7 @@ class TextProcess final : public Program {
 }  // namespace
 
 const TextProgram* TextProgram::find(std::string_view name) {
-  for (const auto programs : {text::filters(), text::patterns(), text::sources()})
+  for (const auto programs : {text::filters(), text::patterns(), text::sources(), text::writers()})
     for (const TextProgram& one : programs)
       if (one.name_ == name) return &one;
   return nullptr;

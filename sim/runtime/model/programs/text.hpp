@@ -3,6 +3,7 @@
 // input or files give them; a container's stdin is empty.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ struct TextResult {
   std::string output{};
   std::vector<std::string> errors{};  // lines on stderr
   int code = 0;
+  std::uint64_t blank = 0;  // bytes that nobody will read, behind the output
+  bool are_zeros = true;
 };
 
 class TextProgram {

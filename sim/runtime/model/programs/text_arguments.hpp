@@ -55,6 +55,12 @@ std::string read_all(Process& process, const Arguments& arguments, const std::st
 std::span<const TextProgram> filters();   // cat, cut, sort, ...
 std::span<const TextProgram> patterns();  // grep, sed, awk
 std::span<const TextProgram> sources();   // those that read nothing: date, seq, mkdir, ...
+std::span<const TextProgram> writers();   // those that fill files: dd, fallocate, truncate
+
+// "40M", "1kB", "512": bytes as head(1), dd(1) and their like read them. Nothing: it is none.
+std::optional<std::uint64_t> size_of(std::string_view text);
+// A device that is never at its end.
+bool is_endless(std::string_view path);
 
 }  // namespace text
 }  // namespace ddptwin::model

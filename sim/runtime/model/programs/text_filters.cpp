@@ -59,6 +59,17 @@ TextResult wc(Process& process, const Arguments& arguments, const std::string& i
 
 TextResult head(Process& process, const Arguments& arguments, const std::string& input) {
   TextResult result;
+  if (arguments.has('c')) {
+    const std::uint64_t bytes = size_of(arguments.value('c')).value_or(0);
+    if (is_endless(arguments.operands.front())) {
+      result.blank = bytes;
+      result.are_zeros = arguments.operands.front() == "/dev/zero";
+    } else {
+      result.output = read_all(process, arguments, input, 0, result);
+      result.output.resize(std::min<std::uint64_t>(bytes, result.output.size()));
+    }
+    return result;
+  }
   const std::string text = read_all(process, arguments, input, 0, result);
   Strings lines = lines_of(text);
   const auto most =
@@ -232,8 +243,11 @@ constexpr std::array filter_rows{
                 [](const Arguments& arguments) {
                   return arguments.options.size() == 1 && arguments.operands.size() < 2;
                 }},
-    TextProgram{"head", "", "n", true, &head,
+    TextProgram{"head", "", "nc", true, &head,
                 [](const Arguments& arguments) {
+                  if (arguments.has('c'))
+                    return size_of(arguments.value('c')).has_value() && !arguments.has('n') &&
+                           arguments.operands.size() == 1 && arguments.operands.front() != "-";
                   return is_number(arguments.value('n', "10")) && arguments.operands.size() < 2;
                 }},
     TextProgram{"tail", "", "n", true, &tail,

@@ -123,6 +123,7 @@ class Rank final : public Program, public Trainee {
   void enter_training();
   std::optional<std::int64_t> resume();
   void save(std::int64_t step);
+  bool write_if_due(std::int64_t step);
   bool allocate_if_due(std::int64_t step);
   void fail_if_due(std::int64_t step);
   bool leave_mark();
@@ -204,7 +205,7 @@ void Rank::begin() {
     static_cast<void>(
         process_->network().listen(process_->ip(), one.port, process_->id(), nullptr, one.answers));
   if (plan_.memory > 0 && !process_->allocate(plan_.memory)) return;
-  if (!allocate_if_due(0)) return;
+  if (!allocate_if_due(0) || !write_if_due(0)) return;
   eager_end_ = process_->now() + plan_.eager_connect;
   if (plan_.eager_connect > Duration::zero()) return await_master();
   make_store({});
@@ -378,7 +379,7 @@ void Rank::step_done(std::int64_t step) {
   const bool last = step == plan_.steps;
   const bool due = last || (plan_.checkpoint_every > 0 && step % plan_.checkpoint_every == 0);
   if (!plan_.checkpoint.empty() && place_.rank == 0 && due) save(step);
-  if (leaving_ || !allocate_if_due(step)) return;
+  if (leaving_ || !allocate_if_due(step) || !write_if_due(step)) return;
   done_ = step;
   if (term_came_) return handle_term();
   fail_if_due(step);
@@ -403,10 +404,26 @@ void Rank::print_own(const std::vector<std::string>& lines, std::int64_t step) {
 }
 
 void Rank::save(std::int64_t step) {
-  const Status saved = process_->write_file(
+  Status saved = process_->write_file(
       plan_.checkpoint, fmt::format("{} {} {}", checkpoint_magic, step, plan_.shapes));
+  if (saved) saved = process_->append_blank(plan_.checkpoint, {.written = plan_.checkpoint_bytes});
   if (!saved) return fail_with(saved.error(), 1);
   if (process_->prints_steps()) process_->print(fmt::format("checkpoint step {}", step));
+}
+
+// Step 0 is the start. False: it could not, and leaves.
+bool Rank::write_if_due(std::int64_t step) {
+  const LineFacts facts{place_.rank, place_.world_size, plan_.steps, step};
+  for (const Writes& one : plan_.writes) {
+    const bool is_due = one.every == 0 ? step == 0 : step > 0 && step % one.every == 0;
+    if (!is_due || one.rank.value_or(place_.rank) != place_.rank) continue;
+    const std::string path = filled_in(one.path, facts);
+    process_->make_room(path);
+    Status written = one.every == 0 ? process_->write_file(path, "") : Status();
+    if (written) written = process_->append_blank(path, {.written = one.bytes});
+    if (!written) return fail_with(written.error(), 1), false;
+  }
+  return true;
 }
 
 // False: it was killed for it.
@@ -551,6 +568,8 @@ RankPlan plan_of(const Workload& workload, const Model& model) {
   plan.timeout = workload.timeout;
   plan.checkpoint = workload.checkpoint;
   plan.checkpoint_every = workload.checkpoint_every;
+  plan.checkpoint_bytes = workload.checkpoint_bytes;
+  plan.writes = workload.writes;
   plan.exit_code = workload.exit_code;
   plan.listens = workload.listens;
   plan.peer_loss_code = workload.peer_loss_code;

@@ -36,6 +36,8 @@ struct RankPlan {
 
   std::string checkpoint{};
   std::int64_t checkpoint_every = 0;  // 0: after the last step only
+  std::uint64_t checkpoint_bytes = 0;
+  std::vector<Writes> writes{};
 
   int exit_code = 0;
   std::vector<ListeningPort> listens{};  // beside the store's

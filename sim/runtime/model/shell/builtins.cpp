@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <system_error>
 
 #include "core/numbers.hpp"
 #include "runtime/model/programs/small.hpp"
@@ -235,19 +236,25 @@ void Interpreter::break_or_continue(const Strings& words, const Done& done) {
 }
 
 void Interpreter::echo(const Strings& words, const Done& done) {
-  process_.write(echo_text({words.begin() + 1, words.end()}, scope_.dialect));
-  done(0);
+  done(wrote(words[0], echo_text({words.begin() + 1, words.end()}, scope_.dialect)));
+}
+
+// dash says no more of what went wrong.
+int Interpreter::wrote(const std::string& name, const std::string& text) {
+  const Status written = process_.write(text);
+  if (written) return 0;
+  const std::string why = std::generic_category().message(written.error().code);
+  complain(is_bash() ? fmt::format("{}: write error: {}", name, why)
+                     : fmt::format("{0}: {0}: I/O error", name));
+  return 1;
 }
 
 void Interpreter::print_formatted(const Strings& words, const Done& done) {
   const bool keeps = is_bash() && words.size() > 3 && words[1] == "-v";
   const auto text = printf_text({words.begin() + (keeps ? 3 : 1), words.end()}, scope_.dialect);
   if (!text) return cannot_run(words[0], unknown(text.error().message), done);
-  if (keeps) {
-    variables_.set(words[2], *text);
-  } else {
-    process_.write(*text);
-  }
+  if (!keeps) return done(wrote(words[0], *text));
+  variables_.set(words[2], *text);
   done(0);
 }
 

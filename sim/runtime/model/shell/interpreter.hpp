@@ -105,6 +105,8 @@ class Interpreter {
 
   // What the shell does itself: builtins.cpp. `words` begin with its name.
   void misused(const Strings& words, const std::string& message, const Done& done);
+  // A builtin's text on its stdout: its exit code.
+  int wrote(const std::string& name, const std::string& text);
   void succeed(const Strings& words, const Done& done);
   void fail_once(const Strings& words, const Done& done);
   void exit_or_return(const Strings& words, const Done& done);

@@ -259,7 +259,7 @@ void Interpreter::work_out(const Node& node, std::size_t index, std::string inpu
                                  TextProgram::find(base_name(pipe->readers[index].front()))) {
                     TextResult result = program->run(process_, pipe->readers[index], input);
                     for (std::string& line : result.errors) process_.print_error(std::move(line));
-                    process_.write(result.output);
+                    static_cast<void>(process_.write(result.output));
                     pipe->codes[index] = result.code;
                   }
                   set_streams(process_, before);

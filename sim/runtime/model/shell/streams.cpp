@@ -79,10 +79,7 @@ void set_streams(Process& process, const Streams& streams) {
 }
 
 bool open_file(Process& process, const std::string& file, bool appends) {
-  // Where any folder may be, as those that a script goes to, this one is.
-  const std::string folder = file.substr(0, std::max<std::size_t>(1, file.rfind('/')));
-  if (process.workload() != nullptr && process.may_have_folder(folder))
-    (void)process.make_folder(folder);
+  process.make_room(file);
   return static_cast<bool>(appends ? process.append_file(file, "") : process.write_file(file, ""));
 }
 

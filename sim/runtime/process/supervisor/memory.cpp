@@ -12,6 +12,14 @@
 #include "runtime/process/supervisor/system.hpp"
 
 namespace ddptwin::sandbox {
+namespace {
+
+std::uint64_t bytes_used(const struct statfs& info) {
+  return static_cast<std::uint64_t>(info.f_blocks - info.f_bfree) *
+         static_cast<std::uint64_t>(info.f_bsize);
+}
+
+}  // namespace
 
 NamespaceId mount_namespace_of(pid_t pid) {
   struct stat info {};
@@ -61,8 +69,12 @@ std::uint64_t tmpfs_memory(const std::string& path) {
   struct statfs info {};
   constexpr decltype(info.f_type) tmpfs_magic = 0x01021994;
   if (::statfs(path.c_str(), &info) != 0 || info.f_type != tmpfs_magic) return 0;
-  return static_cast<std::uint64_t>(info.f_blocks - info.f_bfree) *
-         static_cast<std::uint64_t>(info.f_bsize);
+  return bytes_used(info);
+}
+
+std::uint64_t bytes_used(const std::string& path) {
+  struct statfs info {};
+  return ::statfs(path.c_str(), &info) == 0 ? bytes_used(info) : 0;
 }
 
 }  // namespace ddptwin::sandbox

@@ -28,5 +28,8 @@ std::uint64_t quick_memory(const std::vector<pid_t>& processes);
 std::uint64_t exact_memory(const std::vector<pid_t>& processes);
 // Bytes in a tmpfs; 0 if the path is not there.
 std::uint64_t tmpfs_memory(const std::string& path);
+// Bytes in the file system that the path is on, or in the upper layers of an overlay, as
+// statfs(2) has them; 0 if it is not there.
+std::uint64_t bytes_used(const std::string& path);
 
 }  // namespace ddptwin::sandbox

@@ -168,6 +168,8 @@ Status Supervisor::handle(const Request& request, Fds& fds) {
       Row{Operation::signal_container, &Supervisor::signal_container},
       Row{Operation::exec, &Supervisor::exec},
       Row{Operation::kill_exec, &Supervisor::kill_exec},
+      Row{Operation::usage, &Supervisor::usage},
+      Row{Operation::make_disk, &Supervisor::make_disk},
   };
   for (const Row& row : rows) {
     if (row.operation == request.operation) return (this->*row.run)(request, fds);
@@ -294,9 +296,9 @@ Status Supervisor::remove_pod(const Request& request, Fds&) {
   const auto pod = pods_.find(body.pod);
   if (pod != pods_.end()) {
     if (!pod->second.dead) return fail(Reason::conflict, "the pod is not stopped");
-    for (const std::string& volume : pod->second.memory_volumes) {
-      ::umount2(volume_path(body.pod, volume).c_str(), MNT_DETACH);
-    }
+    for (const auto* volumes : {&pod->second.memory_volumes, &pod->second.disk_volumes})
+      for (const std::string& volume : *volumes)
+        ::umount2(volume_path(body.pod, volume).c_str(), MNT_DETACH);
     pods_.erase(pod);
     remove_tree(place::pods + "/" + body.pod);
   }
@@ -310,10 +312,13 @@ Status Supervisor::write_volume(const Request& request, Fds&) {
   if (pod == pods_.end()) return fail(Reason::not_found, "no such pod");
   const std::string path = volume_path(body.pod, body.volume);
   if (::mkdir(path.c_str(), 0755) == 0) {
-    if (body.in_memory) {
-      const std::string size = body.size_limit > 0 ? fmt::format(",size={}", body.size_limit) : "";
-      TRY_VOID(mount_at("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777" + size));
-      pod->second.memory_volumes.push_back(body.volume);
+    if (body.kind != WriteVolume::Kind::folder) {
+      const bool in_memory = body.kind == WriteVolume::Kind::memory;
+      const std::string size =
+          in_memory && body.size_limit > 0 ? fmt::format(",size={}", body.size_limit) : "";
+      const unsigned long flags = in_memory ? MS_NOSUID | MS_NODEV : 0UL;
+      TRY_VOID(mount_at("tmpfs", path, "tmpfs", flags, "mode=1777" + size));
+      (in_memory ? pod->second.memory_volumes : pod->second.disk_volumes).push_back(body.volume);
     }
     ::chmod(path.c_str(), body.exact ? 0755 : 0777);
   } else if (errno != EEXIST) {
@@ -321,6 +326,47 @@ Status Supervisor::write_volume(const Request& request, Fds&) {
   }
   TRY_VOID(replace_files(path, body));
   reply_ok(request.id);
+  return {};
+}
+
+// All of it lies in memory, of which it gets no more than the kernel gives any tmpfs by itself.
+Status Supervisor::make_disk(const Request& request, Fds&) {
+  TRY(const MakeDisk body, body_of<MakeDisk>(request));
+  std::uint64_t& size = disks_[body.path];
+  const std::string path = place::node + body.path;
+  const bool is_new = size == 0;
+  if (body.size > size && ::access((place::host + body.path).c_str(), F_OK) != 0) {
+    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    static const auto half = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2 * page;
+    if (is_new) TRY_VOID(make_folders(path));
+    TRY_VOID(mount_at("tmpfs", path, "tmpfs", is_new ? 0UL : static_cast<unsigned long>(MS_REMOUNT),
+                      fmt::format("mode=755,size={}", std::min(body.size, half))));
+    size = body.size;
+  }
+  reply_ok(request.id);
+  return {};
+}
+
+// What a container has written outside its volumes lies in the one file system of its upper layers,
+// for which its root speaks (rootfs.cpp); each asked for costs one call, however much it holds.
+Status Supervisor::usage(const Request& request, Fds&) {
+  TRY(const AskUsage body, body_of<AskUsage>(request));
+  Usage usage;
+  for (const std::string& name : body.pods) {
+    const auto pod = pods_.find(name);
+    if (pod == pods_.end() || pod->second.dead) continue;
+    for (const std::string& volume : pod->second.disk_volumes)
+      usage.rows.push_back({name, volume, true, bytes_used(volume_path(name, volume))});
+    for (const auto& [id, container] : containers_)
+      if (container.config.pod == name && container.running && !container.over)
+        usage.rows.push_back(
+            {name, id, false, bytes_used(fmt::format("/proc/{}/root", container.pid))});
+  }
+  if (body.memory_glance > 0) add_memory(usage, body.memory_glance);
+  Reply reply;
+  reply.id = request.id;
+  reply.message = encode(usage);
+  send(reply);
   return {};
 }
 

@@ -42,7 +42,7 @@ class Supervisor {
     Fd pid_namespace, net, uts, ipc;
     std::vector<std::uint64_t> stop_requests;
     bool dead = false;
-    std::vector<std::string> memory_volumes;
+    std::vector<std::string> memory_volumes, disk_volumes;
   };
   struct Container {
     StartContainer config;
@@ -99,6 +99,8 @@ class Supervisor {
   Status signal_container(const Request& request, Fds& fds);
   Status exec(const Request& request, Fds& fds);
   Status kill_exec(const Request& request, Fds& fds);
+  Status usage(const Request& request, Fds& fds);
+  Status make_disk(const Request& request, Fds& fds);
 
   void send(const Reply& reply, const std::vector<int>& fds = {});
   void reply_ok(std::uint64_t id);
@@ -114,6 +116,7 @@ class Supervisor {
   void ended(pid_t pid, int status);
   void finish(const std::string& name);
   std::uint64_t file_memory(const Container& container) const;
+  void add_memory(Usage& usage, std::uint64_t glance) const;
   void check_memory();
   bool any_limit() const;
 
@@ -128,6 +131,7 @@ class Supervisor {
   std::map<std::string, Command> commands_;
   std::list<ImageJob> image_jobs_;
   std::uint64_t images_made_ = 0;
+  std::map<std::string, std::uint64_t> disks_;  // bytes, by path
   std::deque<Pending> pending_;
   bool gone_ = false;
 };

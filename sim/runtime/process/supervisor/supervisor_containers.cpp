@@ -337,6 +337,26 @@ std::uint64_t Supervisor::file_memory(const Container& container) const {
   return total;
 }
 
+// To its rows of containers.
+void Supervisor::add_memory(Usage& usage, std::uint64_t glance) const {
+  std::vector<NamespaceId> wanted;
+  for (const Usage::Row& row : usage.rows)
+    if (!row.is_volume) wanted.push_back(containers_.at(row.name).mounts);
+  const auto processes = processes_by_namespace(wanted);
+  std::uint64_t total = 0;
+  for (const auto count : {&quick_memory, &exact_memory}) {
+    total = 0;
+    for (Usage::Row& row : usage.rows) {
+      if (row.is_volume) continue;
+      const Container& container = containers_.at(row.name);
+      const auto found = processes.find(container.mounts);
+      row.memory = file_memory(container) + (found != processes.end() ? count(found->second) : 0);
+      total += row.memory;
+    }
+    if (total <= glance) return;
+  }
+}
+
 void Supervisor::check_memory() {
   std::vector<NamespaceId> wanted;
   for (const auto& [name, container] : containers_) {
