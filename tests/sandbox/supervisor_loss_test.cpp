@@ -141,7 +141,7 @@ class RequestTest : public testing::Test {
 #ifndef DDPTWIN_ADDRESS_SANITIZED
 TEST_F(RequestTest, one_that_cannot_be_sent_is_refused_and_the_next_is_not) {
   const sandbox::PodName pod{"p"};
-  sandbox::WriteVolume large{"p", "v", false, 0, false, {}};
+  sandbox::WriteVolume large{"p", "v", {}, 0, false, {}};
   large.files.push_back(
       {"file", std::string(100'000, 'x'), 0644});  // beside the packet, in a memfd
   for (const auto& answer : {call(sandbox::Operation::stop_pod, pod, {STDIN_FILENO}, false),
