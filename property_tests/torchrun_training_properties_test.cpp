@@ -49,7 +49,7 @@ ELASTIC
           - name: pytorch
             image: ddptwin-worker
             command: [torchrun, --no_python, --max_restarts=3, ddptwin-worker]
-            args: [--steps, "12", --step-time, 100ms, --checkpoint, /checkpoints/c,
+            args: [--steps, "12", --step-time, 100ms, --allocate, 8Mi, --checkpoint, /checkpoints/c,
                    --checkpoint-every, "2", --fail-at-step, "STEP",
                    --fail-rank, "RANK", --fail-code, "CODE", --fail-once]
             resources: {limits: {memory: MEMORY}}
@@ -104,8 +104,8 @@ std::string text_of(const Crash& crash) {
                                          nodes + ", rdzvBackend: c10d, maxRestarts: 3}"
                                    : "");
   source = filled_in(source, "PROCESSES", std::to_string(crash.processes));
-  // Room for one generation of workers, of 2 MiB each (spec/ddp-semantics.md §1.3).
-  source = filled_in(source, "MEMORY", std::to_string(2 * crash.processes + 1) + "Mi");
+  // Room for one generation of workers, of 10 MiB each, and not for two.
+  source = filled_in(source, "MEMORY", std::to_string(10 * crash.processes + 5) + "Mi");
   source = filled_in(source, "NODES", nodes);
   source = filled_in(source, "RANK", std::to_string(crash.rank));
   source = filled_in(source, "STEP", std::to_string(crash.step));
