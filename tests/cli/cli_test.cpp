@@ -32,6 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"run_without_file", "run", 2}, Row{"unknown_option", "run --fast x.yaml", 2},
         Row{"misspelt_command", "rnu job.yaml", 2},
         Row{"misspelt_option", "run --sed 7 job.yaml", 2},
+        Row{"swapped_letters", "run --sede 7 job.yaml", 2},
         Row{"file_without_command", "job.yaml", 2}, Row{"bad_seed", "run --seed many x.yaml", 2},
         Row{"bad_mode", "run --mode warp x.yaml", 2},
         Row{"negative_seed", "run --seed -1 x.yaml", 2},

@@ -7,6 +7,7 @@
 
 #include "answers.hpp"
 #include "api_calls.hpp"
+#include "case_nodes.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/codec.hpp"
@@ -50,25 +51,6 @@ api::PatchType patch_type(std::string_view name) {
   return api::PatchType::merge;
 }
 
-// A node of the verb `nodes`: the default size, overridden.
-NodeOptions node_of(const json::object& argument) {
-  NodeOptions node;
-  node.name = text_member(argument, "name");
-  node.address = "192.168.0.9";
-  node.kubelet = false;
-  if (const Json* labels = argument.if_contains("labels"))
-    for (const auto& member : labels->as_object())
-      node.labels.emplace(member.key(), member.value().as_string());
-  if (const Json* amounts = argument.if_contains("allocatable"))
-    for (const auto& member : amounts->as_object())
-      if (const auto quantity = from_json<Quantity>(member.value()))
-        node.capacity.emplace(member.key(), *quantity);
-  if (const Json* taints = argument.if_contains("taints"))
-    if (const auto list = from_json<std::vector<Taint>>(*taints)) node.taints = *list;
-  if (const Json* off = argument.if_contains("unschedulable")) node.unschedulable = off->as_bool();
-  return node;
-}
-
 // Recordings list a HorizontalPodAutoscaler by its oldest version.
 Json shown_in_changed(const Object& object) {
   const auto* autoscaler = as<HorizontalPodAutoscaler>(object);
@@ -89,7 +71,7 @@ bool is_shown(const Object& object, const std::string& namespace_) {
                                      "ClusterTrainingRuntime"};
   const std::string& kind = object.kind().kind;
   if (std::find(hidden.begin(), hidden.end(), kind) != hidden.end()) return false;
-  if (kind == "Node") return !object.metadata.labels->contains("golden/standing");
+  if (kind == "Node") return !is_standing(object);
   return object.metadata.namespace_ == namespace_;
 }
 
@@ -144,39 +126,6 @@ Director::Director(const Recording& recording, ReplayOptions options)
 }
 
 Director::~Director() = default;
-
-void Director::make_standing_nodes() {
-  for (int i = 0; i < 4; ++i) {
-    NodeOptions node;
-    node.name = fmt::format("node-{}", i);
-    node.labels = {{"golden/standing", "true"}};
-    node.kubelet = false;
-    DDPTWIN_ASSERT(world_->add_node(node).has_value());
-  }
-}
-
-Status Director::add_node(const json::object& argument) {
-  NodeOptions node = node_of(argument);
-  node.is_known = false;
-  TRY_VOID(world_->add_node(node));
-  const Json* beats = argument.if_contains("heartbeat");
-  if (beats != nullptr && !beats->as_bool()) world_->silence_node(node.name);
-  return {};
-}
-
-// The recorder writes all that a kubelet posts anew, whatever it was.
-Status Director::bring_up(const std::string& name) {
-  TRY_VOID(world_->hear_node(name));
-  const ObjectPtr object = world_->find(Node::info(), "", name);
-  if (!object) return fail(Reason::bad_input, "nodeUp: there is no node " + name);
-  auto node = std::static_pointer_cast<Node>(object->clone());
-  for (Condition& condition : node->status.conditions.edit()) {
-    if (condition.type_ == "NetworkUnavailable") continue;
-    condition.lastHeartbeatTime = condition.lastTransitionTime = loop_.now();
-  }
-  TRY_VOID(world_->call(api::update(node, "status"), actor));
-  return {};
-}
 
 // Events about nodes lie in the namespace default.
 bool Director::is_of_the_case(const Object& event) const {
@@ -470,16 +419,17 @@ Result<Json> Director::perform(const Step& step) {
     return none;
   }
   if (step.verb == "nodes") {
-    for (const Json& node : step.argument.as_array()) TRY_VOID(add_node(node.as_object()));
+    for (const Json& node : step.argument.as_array()) TRY_VOID(add_node(*world_, node.as_object()));
     return none;
   }
-  if (step.verb == "nodeDown" || step.verb == "nodeUp") {
-    for (const Json& name : step.argument.as_array()) {
-      if (step.verb == "nodeDown")
-        world_->silence_node(std::string(name.as_string()));
-      else
-        TRY_VOID(bring_up(std::string(name.as_string())));
-    }
+  if (step.verb == "nodeDown") {
+    for (const Json& name : step.argument.as_array())
+      world_->silence_node(std::string(name.as_string()));
+    return none;
+  }
+  if (step.verb == "nodeUp") {
+    for (const Json& name : step.argument.as_array())
+      TRY_VOID(bring_up(*world_, std::string(name.as_string()), actor));
     return none;
   }
   return fail(Reason::bad_input, "the twin cannot perform " + step.verb);
@@ -603,7 +553,7 @@ std::optional<Difference> Director::compare(const Step& step, const std::optiona
 
 Result<std::optional<Difference>> Director::replay() {
   TRY_VOID(world_->start());
-  make_standing_nodes();
+  make_standing_nodes(*world_);
   TRY_VOID(world_->add_namespace(case_namespace));
   const Duration warm_up = 5s;  // controllers list and settle before the first step
   loop_.run_until(loop_.now() + warm_up);

@@ -61,9 +61,6 @@ class Director {
   Status play(const Step& step);
   Status play_container(const boost::json::object& action);
   Result<Json> cri(const boost::json::object& argument);
-  void make_standing_nodes();
-  Status add_node(const boost::json::object& argument);
-  Status bring_up(const std::string& name);
   bool is_of_the_case(const Object& event) const;
   void on_record(const Record& record);
   // Null where it has gone since, or another has its name.

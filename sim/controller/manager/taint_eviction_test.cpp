@@ -8,8 +8,7 @@
 #include <boost/json.hpp>
 #include <limits>
 
-#include "cluster/store/store_client.hpp"
-#include "core/virtual_loop.hpp"
+#include "controller/manager/manager_test_fixture.hpp"
 
 namespace ddptwin::taint_eviction_test {
 namespace {
@@ -17,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Time start{std::chrono::hours(24 * 365 * 50)};
+using manager_test::start;
 
 Toleration tolerates(std::string key, std::optional<std::int64_t> seconds = std::nullopt,
                      std::string value = "yes") {
@@ -28,44 +27,8 @@ Taint taint(std::string key, std::string effect = "NoExecute") {
   return {std::move(key), "yes", std::move(effect), std::nullopt};
 }
 
-// A client that can be told to refuse the next writes of a status.
-class Refusing final : public api::ApiClient {
- public:
-  Refusing(Loop& loop, api::ApiClient& next) : loop_(loop), next_(next), lane_(loop.new_lane()) {}
-
-  void call(api::Request&& request, api::Completion done) override {
-    if (request.target.kind == &Pod::info()) ++pod_calls;
-    if (request.target.subresource != "status" || refusals == 0)
-      return next_.call(std::move(request), std::move(done));
-    --refusals;
-    loop_.post(lane_, [done = std::move(done)]() mutable {
-      done(fail(Reason::conflict, "the object has been modified"));
-    });
-  }
-  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
-                                    api::WatchSink sink) override {
-    return next_.watch(std::move(target), std::move(options), std::move(sink));
-  }
-  const KindRegistry& kinds() const override { return next_.kinds(); }
-
-  int refusals = 0;
-  int pod_calls = 0;
-
- private:
-  Loop& loop_;
-  api::ApiClient& next_;
-  Lane lane_;
-};
-
 // One node, "n", and pods on it that no kubelet runs: a deletion leaves them Terminating.
-struct Fixture {
-  VirtualLoop loop{Random(3), start};
-  Trace trace{loop};
-  KindRegistry kinds;
-  Store store{loop, Random(5), trace, kinds};
-  StoreClient direct{loop, store, "kube-controller-manager"};
-  Refusing client{loop, direct};
-  api::SharedInformers informers{loop, direct};
+struct Fixture : manager_test::ManagerWorld {
   TaintEviction eviction{loop, client, informers};
 
   Fixture() {
@@ -74,12 +37,6 @@ struct Fixture {
     must(api::create(node));
     eviction.start();
     run(1s);
-  }
-  void run(Duration time) { loop.run_until(loop.now() + time); }
-  ObjectPtr must(const api::Request& request) {
-    auto answer = store.call(request, "test");
-    EXPECT_TRUE(answer.has_value()) << (answer ? "" : answer.error().message);
-    return answer ? answer->object : nullptr;
   }
   void pod(std::string name, std::vector<Toleration> tolerations = {}) {
     auto made = std::make_shared<Pod>();
@@ -167,7 +124,7 @@ TEST(TaintEviction, evicts_at_once_later_or_never) {
   f.set_taints({taint("maint", "NoSchedule")});
   f.run(10s);
   for (const char* name : {"always", "none", "three", "wrong"}) EXPECT_FALSE(f.leaves(name));
-  EXPECT_EQ(f.client.pod_calls, 0);  // nobody looks at pods yet
+  EXPECT_EQ(f.client.calls[&Pod::info()], 0);  // nobody looks at pods yet
   f.set_taints({taint("maint")});
   EXPECT_TRUE(f.leaves("none"));
   EXPECT_TRUE(f.leaves("wrong"));
@@ -280,12 +237,12 @@ TEST(TaintEviction, a_pod_that_goes_by_itself_is_not_waited_for) {
 TEST(TaintEviction, a_refused_status_is_written_again_a_few_times) {
   Fixture f;
   f.pod("p");
-  f.client.refusals = 4;
+  f.client.refusals[&Pod::info()] = 4;
   f.set_taints({taint("maint")});
   EXPECT_TRUE(f.leaves("p"));
   EXPECT_THAT(f.events(), ElementsAre("p x1: Marking for deletion Pod default/p"));
   f.pod("q");
-  f.client.refusals = 5;
+  f.client.refusals[&Pod::info()] = 5;
   f.run(1h);
   EXPECT_FALSE(f.leaves("q"));
   EXPECT_EQ(f.find("q")->status.condition("DisruptionTarget"), nullptr);
@@ -294,12 +251,12 @@ TEST(TaintEviction, a_refused_status_is_written_again_a_few_times) {
 TEST(TaintEviction, a_pod_that_is_gone_harms_nobody) {
   Fixture f;
   f.pod("p");
-  f.client.refusals = 1;
+  f.client.refusals[&Pod::info()] = 1;
   auto node = std::static_pointer_cast<Node>(f.store.find(Node::info(), {}, "n")->clone());
   node->spec.taints = {taint("maint")};
   f.must(api::update(node));
   f.run(5ms);  // the status was refused, and is not yet written again
-  EXPECT_EQ(f.client.refusals, 0);
+  EXPECT_EQ(f.client.refusals[&Pod::info()], 0);
   f.remove_now("p");
   f.run(1h);
   EXPECT_EQ(f.find("p"), nullptr);
@@ -328,7 +285,7 @@ TEST(TaintEviction, without_such_taints_nobody_looks_at_pods) {
   f.pod("p");
   f.set_taints({taint("maint", "NoSchedule"), taint("other", "PreferNoSchedule")});
   f.run(1h);
-  EXPECT_EQ(f.client.pod_calls, 0);
+  EXPECT_EQ(f.client.calls[&Pod::info()], 0);
   EXPECT_FALSE(f.leaves("p"));
   EXPECT_THAT(f.events(), IsEmpty());
 }

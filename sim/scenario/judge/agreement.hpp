@@ -33,9 +33,8 @@ using RunFacts = std::map<std::pair<std::string, std::string>, std::string>;
 //   restarted   "for ever": its pod is of restartPolicy Always
 //   joined      as which ranks processes of a container told that they had joined
 //   error       type and place of the last exception that a container told (told_lines.hpp)
-//   lasts       seconds: of each of a container's runs, in order; of a job until it had come to
-//   rest failure     the last one of its own that a model told: "rank 1 at step 5". A script
-//   cannot, so
+//   lasts       seconds: of each of a container's runs, in order; of a job until its last condition
+//   failure     the last one of its own that a model told: "rank 1 at step 5". A script cannot, so
 //               it is compared with nothing
 class CanonicalTrace {
  public:

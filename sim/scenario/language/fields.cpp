@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "core/signals.hpp"
 
@@ -34,21 +35,23 @@ std::string_view type_name(const json::value& value) {
   return "";
 }
 
-// Levenshtein's distance, letters of either case alike.
+// Slips between two words: a letter that is other, missing or too many, or two that changed places.
+// Letters of either case are alike.
 std::size_t distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
+  const auto alike = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
+  std::vector<std::size_t> earlier, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (lower(a[i]) == lower(b[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, diagonal + 1, row[j] + 1});
+      row[j + 1] = std::min({last[j] + (alike(i, j) ? 0 : 1), last[j + 1] + 1, row[j] + 1});
+      if (i > 0 && j > 0 && alike(i, j - 1) && alike(i - 1, j))
+        row[j + 1] = std::min(row[j + 1], earlier[j - 1] + 1);
     }
+    earlier = std::exchange(last, row);
   }
-  return row.back();
+  return last.back();
 }
 
 // As YAML flow text, but for a reader's eye: quotes only where a text would look like something

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster/store/store_client.hpp"
+#include "controller/manager/manager_test_fixture.hpp"
 #include "controller/manager/node_lifecycle/controller.hpp"
-#include "core/virtual_loop.hpp"
 
 namespace ddptwin::node_lifecycle_test {
 namespace {
@@ -16,57 +15,14 @@ using namespace node_lifecycle;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Time start{std::chrono::hours(24 * 365 * 50)};
+using manager_test::start;
 
-// Refuses the next writes of a kind's status.
-class Refusing final : public api::ApiClient {
- public:
-  Refusing(Loop& loop, api::ApiClient& next) : loop_(loop), next_(next), lane_(loop.new_lane()) {}
-
-  void call(api::Request&& request, api::Completion done) override {
-    int* left = request.target.kind == &Pod::info()    ? &pods
-                : request.target.kind == &Node::info() ? &nodes
-                                                       : nullptr;
-    if (request.target.subresource != "status" || left == nullptr || *left == 0)
-      return next_.call(std::move(request), std::move(done));
-    --*left;
-    loop_.post(lane_, [done = std::move(done)]() mutable {
-      done(fail(Reason::conflict, "the object has been modified"));
-    });
-  }
-  std::unique_ptr<api::Watch> watch(const api::Target& target, const api::ListOptions& options,
-                                    api::WatchSink sink) override {
-    return next_.watch(target, options, std::move(sink));
-  }
-  const KindRegistry& kinds() const override { return next_.kinds(); }
-
-  int pods = 0, nodes = 0;  // refusals to come
-
- private:
-  Loop& loop_;
-  api::ApiClient& next_;
-  Lane lane_;
-};
-
-struct Fixture {
-  VirtualLoop loop{Random(3), start};
-  Trace trace{loop};
-  KindRegistry kinds;
-  Store store{loop, Random(5), trace, kinds};
-  StoreClient direct{loop, store, "kube-controller-manager"};
-  Refusing client{loop, direct};
-  api::SharedInformers informers{loop, direct};
+struct Fixture : manager_test::ManagerWorld {
   NodeHeartbeats heartbeats{};
   NodeLifecycle lifecycle{loop, client, informers, heartbeats};
 
   Fixture() { lifecycle.start(); }
 
-  void run(Duration time) { loop.run_until(loop.now() + time); }
-  ObjectPtr must(const api::Request& request) {
-    auto answer = store.call(request, "test");
-    EXPECT_TRUE(answer.has_value()) << (answer ? "" : answer.error().message);
-    return answer ? answer->object : nullptr;
-  }
   void node(const std::string& name) {
     auto made = std::make_shared<Node>();
     made->metadata.name = name;
@@ -286,8 +242,8 @@ TEST(NodeLifecycle, what_is_refused_is_tried_again) {
   f.pod("p", "a");
   f.run(7s);
   f.silence("a");
-  f.client.nodes = 4;
-  f.client.pods = 1;
+  f.client.refusals[&Node::info()] = 4;
+  f.client.refusals[&Pod::info()] = 1;
   f.run(54s);
   EXPECT_EQ(f.taints("a"), lost);
   EXPECT_EQ(f.ready_of("p"), "True");
