@@ -336,7 +336,11 @@ class Session {
   bool place(Job& job, Task& task) {
     Decision now = decide(task.info, view_);
     const bool is_now = !now.node.empty();
-    if (!is_now) now = decide(task.info, future());
+    ClusterView later;  // what a decision refuses it names by the view's own nodes
+    if (!is_now) {
+      later = future();
+      now = decide(task.info, later);
+    }
     if (now.node.empty()) {
       task.error = error_of(task, now);
       return false;
