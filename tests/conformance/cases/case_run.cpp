@@ -163,9 +163,13 @@ Fault judge_addresses(const json::value& wanted, const Seen& seen) {
   return std::nullopt;
 }
 
-// `*-worker-0` is whichever pod's name ends so.
+// `*-worker-0` is whichever pod's name ends so, `*-node-0-1-*` one that has this in the middle.
 bool is_pod_of(std::string_view pod, std::string_view key) {
-  return key.starts_with('*') ? pod.ends_with(key.substr(1)) : pod == key;
+  if (!key.starts_with('*')) return pod == key;
+  key.remove_prefix(1);
+  if (!key.ends_with('*')) return pod.ends_with(key);
+  key.remove_suffix(1);
+  return pod.find(key) != pod.npos;
 }
 
 // `env`: variables of the first container of each pod before anything runs; null: it is not there.

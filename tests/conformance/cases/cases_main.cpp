@@ -1,6 +1,7 @@
-// ddptwin-conformance-SYSTEM [--quiet] [ID...]: the cases of tests/conformance/SYSTEM/cases.yaml,
-// one line each: ID, verdict, title or reason. One that says `cannot` says why no run can show it.
-// Exit status 1: a case does not hold.
+// ddptwin-conformance-cases [--quiet] SYSTEM [ID...]: the cases of
+// tests/conformance/SYSTEM/cases.yaml, one line each: ID, verdict, title or reason. One that says
+// `cannot` says why no run can show it. Exit status 1: a case does not hold; 2: there is no such
+// table, or no such case.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -16,6 +17,7 @@ namespace ddptwin::conformance {
 namespace {
 
 struct Options {
+  std::string system{};
   std::set<std::string> ids{};
   bool quiet = false;  // only what does not hold, and the sum
 };
@@ -27,9 +29,13 @@ std::string text_member(const boost::json::object& of, std::string_view name) {
 
 int run(const Options& options) {
   CaseTables tables;
-  tables.folder = std::string(DDPTWIN_SOURCE_DIR) + "/tests/conformance/" DDPTWIN_SYSTEM;
+  tables.folder = std::string(DDPTWIN_SOURCE_DIR) + "/tests/conformance/" + options.system;
   const std::string file = tables.folder + "/cases.yaml";
   std::ifstream in(file);
+  if (options.system.empty() || !in) {
+    fmt::print(stderr, "conformance: there is no table {}\n", file);
+    return 2;
+  }
   const auto documents = parse_yaml(std::string(std::istreambuf_iterator<char>(in), {}), file);
   if (!documents) {
     fmt::print(stderr, "{}\n", documents.error().text());
@@ -53,9 +59,10 @@ int run(const Options& options) {
     else if (!options.quiet)
       fmt::print("{} holds: {}\n", id, text_member(each.as_object(), "title"));
   }
-  fmt::print(DDPTWIN_SYSTEM ": {} cases hold, {} do not", holds, fails);
+  fmt::print("{}: {} cases hold, {} do not", options.system, holds, fails);
   fmt::print("{}\n", open > 0 ? fmt::format(", {} cannot be run", open) : "");
-  if (holds + fails + open == 0) return 2;  // no such case
+  const auto judged = static_cast<std::size_t>(holds + fails + open);
+  if (judged == 0 || judged < options.ids.size()) return 2;  // no such case
   return fails == 0 ? 0 : 1;
 }
 
@@ -68,6 +75,8 @@ int main(int argc, char** argv) {
     const std::string argument = argv[i];
     if (argument == "--quiet")
       options.quiet = true;
+    else if (options.system.empty())
+      options.system = argument;
     else
       options.ids.insert(argument);
   }

@@ -1,0 +1,1 @@
+"""Of torchvision, which this machine has not, what the document's MNIST script uses."""
