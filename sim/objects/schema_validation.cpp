@@ -16,9 +16,13 @@ namespace {
 
 namespace json = boost::json;
 
+// A number written with a point or an exponent is one as far as a double counts exactly
+// (kube-openapi, IsFloat64AJSONInteger).
 bool is_integer(const Json& value) {
+  constexpr double exact_max = 9007199254740991;  // 2^53 - 1
   return value.is_int64() || value.is_uint64() ||
-         (value.is_double() && std::trunc(value.get_double()) == value.get_double());
+         (value.is_double() && std::trunc(value.get_double()) == value.get_double() &&
+          std::fabs(value.get_double()) <= exact_max);
 }
 
 // The name that the validator gives to a value's type.

@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <charconv>
 
+#include "cluster/store/pod_security.hpp"
 #include "cluster/store/store_errors.hpp"
 #include "core/concat.hpp"
 #include "core/same_text.hpp"
@@ -67,6 +68,7 @@ void write_hex(char* to, int digits, std::uint64_t value) {
 Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Options options)
     : loop_(loop), random_(random), trace_(trace), kinds_(kinds), options_(options) {
   add_default_admission(*this);
+  add_pod_security(*this);
   if (!options_.system_namespaces) return;
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     auto object = std::make_shared<Namespace>();

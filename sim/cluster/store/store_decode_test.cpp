@@ -61,6 +61,12 @@ TEST(Definition, RefusesInTheServersWords) {
                    ".spec.pytorchReplicaSpecs.Worker.replicas accessor error: two is of the type "
                    "string, expected int64") +
            unchecked},
+      {R"({"runPolicy":{"activeDeadlineSeconds":1e30},"pytorchReplicaSpecs":{}})",
+       std::string("[spec.runPolicy.activeDeadlineSeconds: Invalid value: \"float64\": "
+                   "spec.runPolicy.activeDeadlineSeconds in body must be of type int64: "
+                   "\"float64\", <nil>: Invalid value: \"\": Checked value must be of type integer "
+                   "with format int64 in spec.runPolicy.activeDeadlineSeconds") +
+           unchecked},
       {R"({"pytorchReplicaSpecs":{"Worker":{"replicas":-1}}})",
        ".spec.pytorchReplicaSpecs.Worker.replicas: Invalid value: -1: should be a non-negative "
        "integer"},
