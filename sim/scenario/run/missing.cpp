@@ -13,6 +13,7 @@
 #include "objects/defaults.hpp"
 #include "scenario/language/cluster_options.hpp"
 #include "scenario/language/member_at.hpp"
+#include "scenario/run/manifest_walk.hpp"
 #include "scenario/run/virtual_run.hpp"
 #include "scenario/words/names.hpp"
 
@@ -20,12 +21,6 @@ namespace ddptwin::scenario {
 namespace {
 
 namespace json = boost::json;
-
-// A place in a manifest.
-struct Place {
-  const json::value* value = nullptr;
-  std::string path{};
-};
 
 std::optional<Place> member_of(const Place& place, std::initializer_list<std::string_view> names) {
   const json::value* found = member_at(*place.value, names);
@@ -186,7 +181,6 @@ class MissingSearch {
   std::vector<ManifestNote> run();
 
  private:
-  void look_at(const Manifest& manifest, const Place& place);
   void look_at_pod(const Manifest& manifest, const Place& spec);
   void look_for_place(const Manifest& manifest, const Place& spec);
   void look_at_gangs(const Manifest& manifest);
@@ -253,25 +247,16 @@ MissingSearch::MissingSearch(const Scenario& scenario) : installed_(scenario.sys
 
 std::vector<ManifestNote> MissingSearch::run() {
   for (const Manifest* manifest : manifests_) {
-    look_at(*manifest, {manifest->value.get(), manifest->base});
+    // A pod's specification is whatever has containers.
+    walk(*manifest, [this, manifest](const Place& place) {
+      const json::value* containers = place.value->get_object().if_contains("containers");
+      const bool is_pod = containers != nullptr && containers->is_array();
+      if (is_pod) look_at_pod(*manifest, place);
+      return !is_pod;
+    });
     look_at_gangs(*manifest);
   }
   return std::move(notes_);
-}
-
-// A pod's specification is whatever has containers.
-void MissingSearch::look_at(const Manifest& manifest, const Place& place) {
-  if (const auto* list = place.value->if_array()) {
-    for (std::size_t i = 0; i < list->size(); ++i)
-      look_at(manifest, {&(*list)[i], fmt::format("{}[{}]", place.path, i)});
-    return;
-  }
-  const auto* object = place.value->if_object();
-  if (object == nullptr) return;
-  const auto* containers = object->if_contains("containers");
-  if (containers != nullptr && containers->is_array()) return look_at_pod(manifest, place);
-  for (const auto& member : *object)
-    look_at(manifest, *member_of(place, {std::string_view(member.key())}));
 }
 
 void MissingSearch::look_at_pod(const Manifest& manifest, const Place& spec) {

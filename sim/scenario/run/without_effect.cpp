@@ -8,6 +8,7 @@
 #include <boost/json/value.hpp>
 
 #include "scenario/language/narrator.hpp"
+#include "scenario/run/manifest_walk.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -37,58 +38,29 @@ std::string idle_name(std::string_view member, Mode mode) {
                               : fmt::format("{} (but for {})", member, row->but_for);
 }
 
-// Looks for securityContext in a document, at any depth: so in any kind of workload.
-class SecuritySearch {
- public:
-  SecuritySearch(const Manifest& manifest, Mode mode) : manifest_(manifest), mode_(mode) {}
-
-  std::vector<WithoutEffect> run() {
-    look_at(*manifest_.value, manifest_.base);
-    return std::move(found_);
-  }
-
- private:
-  void look_at(const json::value& value, const std::string& path) {
-    if (const auto* list = value.if_array()) {
-      for (std::size_t i = 0; i < list->size(); ++i)
-        look_at((*list)[i], fmt::format("{}[{}]", path, i));
-    } else if (const auto* object = value.if_object()) {
-      for (const auto& member : *object) {
-        const std::string key(member.key());
-        const std::string here = path.empty() ? key : path + "." + key;
-        if (key == "securityContext" && member.value().is_object())
-          tell(member.value().get_object(), here);
-        else
-          look_at(member.value(), here);
-      }
-    }
-  }
-
-  void tell(const json::object& context, const std::string& path) {
-    std::vector<std::string> named;
-    for (const auto& member : context)
-      if (std::string name = idle_name(member.key(), mode_); !name.empty())
-        named.push_back(std::move(name));
-    if (named.empty()) return;
-    found_.push_back({short_name(*manifest_.object),
-                      fmt::format("{}: no effect here: {}; every program is root in its sandbox",
-                                  manifest_.document->where(path), fmt::join(named, ", "))});
-  }
-
-  const Manifest& manifest_;
-  Mode mode_;
-  std::vector<WithoutEffect> found_{};
-};
+void tell(const json::object& context, const std::string& path, const Manifest& manifest, Mode mode,
+          std::vector<WithoutEffect>& found) {
+  std::vector<std::string> named;
+  for (const auto& member : context)
+    if (std::string name = idle_name(member.key(), mode); !name.empty())
+      named.push_back(std::move(name));
+  if (named.empty()) return;
+  found.push_back({short_name(*manifest.object),
+                   fmt::format("{}: no effect here: {}; every program is root in its sandbox",
+                               manifest.document->where(path), fmt::join(named, ", "))});
+}
 
 }  // namespace
 
 std::vector<WithoutEffect> without_effect(const Scenario& scenario, Mode mode) {
   std::vector<WithoutEffect> found;
   const auto add = [&found, mode](const std::vector<Manifest>& manifests) {
-    for (const Manifest& manifest : manifests) {
-      auto more = SecuritySearch(manifest, mode).run();
-      std::move(more.begin(), more.end(), std::back_inserter(found));
-    }
+    for (const Manifest& manifest : manifests)
+      walk(manifest, [&](const Place& place) {
+        const bool is_context = place.path.ends_with("securityContext");
+        if (is_context) tell(place.value->get_object(), place.path, manifest, mode, found);
+        return !is_context;
+      });
   };
   add(scenario.manifests);
   for (const Step& step : scenario.steps)
