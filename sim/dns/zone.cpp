@@ -230,7 +230,24 @@ Answer Zone::answer(const Question& question) const {
     if (!name.ends_with(apex)) continue;
     return answer_reverse(question, labels_before(apex));
   }
-  return {.rcode = options_.outside, .authoritative = false};
+  Found found = find_outside(question);
+  const Rcode rcode = found.exists ? Rcode::no_error : options_.outside;
+  return {.rcode = rcode, .authoritative = false, .answers = std::move(found.records)};
+}
+
+Zone::Found Zone::find_outside(const Question& question) const {
+  Found found;
+  std::string text = question.name.lower().text();
+  text.pop_back();  // the final dot
+  const auto known = options_.outside_names.find(text);
+  if (known == options_.outside_names.end()) return found;
+  found.exists = true;
+  for (const std::string& address : known->second) {
+    const auto data = address_data(address);
+    if (data && question.type == type_of_address(*data))
+      found.records.push_back(record(question.name, question.type, *data));
+  }
+  return found;
 }
 
 Answer Zone::answer_in_zone(const Question& question,
@@ -243,8 +260,7 @@ Answer Zone::answer_in_zone(const Question& question,
   return answer;
 }
 
-// An ExternalName that points into the zone is followed as a resolver would; one that leads
-// elsewhere is the end, for there is no upstream.
+// An ExternalName is followed as a resolver would, as far as its names are known here.
 void Zone::chase_alias(const Question& question, Answer& answer) const {
   Question next = question;
   for (int hop = 0; hop < alias_hops_max; ++hop) {
@@ -252,9 +268,10 @@ void Zone::chase_alias(const Question& question, Answer& answer) const {
     if (last.type != RecordType::cname || question.type == RecordType::cname) return;
     next.name = std::get<Name>(last.data);
     const Name target = next.name.lower();
-    if (!target.ends_with(domain_)) return;
     Found found =
-        find(next, {target.labels.begin(), target.labels.end() - std::ssize(domain_.labels)});
+        target.ends_with(domain_)
+            ? find(next, {target.labels.begin(), target.labels.end() - std::ssize(domain_.labels)})
+            : find_outside(next);
     if (found.records.empty()) return;
     std::move(found.records.begin(), found.records.end(), std::back_inserter(answer.answers));
   }

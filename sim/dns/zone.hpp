@@ -23,6 +23,8 @@ struct ZoneOptions {
   std::uint32_t negative_ttl = 30;   // SOA minimum and SOA TTL of NXDOMAIN and NODATA
   std::string server_ip{};           // the address of ns.dns.DOMAIN; empty: that name has none
   Rcode outside = Rcode::nx_domain;  // names of no zone of ours: there is no upstream to ask
+  // But for these: NAME, in small letters and without the last dot, to its addresses.
+  std::map<std::string, std::vector<std::string>, std::less<>> outside_names{};
 };
 
 // A value: the same objects give the same answers. Records are made at the question, from the
@@ -72,6 +74,8 @@ class Zone {
   Found cluster_ip_records(const Entry& entry, const ServiceQuestion& asked) const;
   Found endpoint_records(const Entry& entry, const ServiceQuestion& asked) const;
   void chase_alias(const Question& question, Answer& answer) const;
+  // Of one of the options' outside names; not found: of none of them.
+  Found find_outside(const Question& question) const;
   std::vector<Name> names_of_ip(const std::string& ip) const;
   Name service_name(const Service& service) const;
 

@@ -16,7 +16,8 @@ const std::string soa =
 // `ns` holds: h, headless with a ready and an unready endpoint; empty, headless with nothing ready;
 // bare, headless without ports; web, with a cluster address; ext and alias, names for others.
 Zone cluster() {
-  Zone zone({.server_ip = "10.0.0.10"});
+  Zone zone({.server_ip = "10.0.0.10",
+             .outside_names = {{"store.example.org", {"192.0.2.7", "2001:db8::7"}}}});
   const auto add = [&](const ObjectPtr& object) { zone.change(nullptr, object, Time(100s)); };
   const std::vector<Port> port{{"pytorchjob-port", 23456}};
   add(namespace_("ns"));
@@ -38,6 +39,7 @@ Zone cluster() {
     add(object);
   };
   external("ext", "example.org");
+  external("bucket", "store.example.org");
   external("alias", "web.ns.svc.cluster.local");
   external("loop", "loop.ns.svc.cluster.local");
   return zone;
@@ -244,6 +246,19 @@ TEST(Zone, other_names_are_not_asked_of_anybody) {
   EXPECT_EQ(ask(zone, "example.org", A), "NXDOMAIN");
   EXPECT_EQ(ask(Zone({.outside = Rcode::refused}), "example.org", A), "REFUSED");
   EXPECT_EQ(to_text(zone.answer({*Name::parse("version.bind"), TXT, 3}).rcode), "REFUSED");
+}
+
+TEST(Zone, names_outside_are_what_the_options_say) {
+  const Zone zone = cluster();
+  EXPECT_EQ(ask(zone, "Store.example.org", A), "NOERROR\nStore.example.org. 30 IN A 192.0.2.7");
+  EXPECT_EQ(ask(zone, "store.example.org", AAAA),
+            "NOERROR\nstore.example.org. 30 IN AAAA 2001:db8::7");
+  EXPECT_EQ(ask(zone, "store.example.org", SRV), "NOERROR");
+  EXPECT_EQ(ask(zone, "example.org", A), "NXDOMAIN");
+  EXPECT_EQ(ask(zone, ".", A), "NXDOMAIN");
+  EXPECT_EQ(ask(zone, "bucket.ns.svc.cluster.local", A),
+            "NOERROR\nbucket.ns.svc.cluster.local. 30 IN CNAME store.example.org.\n"
+            "store.example.org. 30 IN A 192.0.2.7");
 }
 
 }  // namespace

@@ -348,6 +348,47 @@ TEST_F(SandboxTest, an_images_files_workdir_and_command_are_used) {
             "/workspace\nprint('demo')\n/app:\ndemo.py\nsub\n\n/usr/local/share/added:\nx\ndemo\n");
 }
 
+TEST_F(SandboxTest, what_an_images_context_leaves_out_is_not_in_it) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ddptwin-left-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "data");
+  for (const char* name : {"a", "b", "data/c"}) std::ofstream(folder / name) << name;
+  Image image;
+  image.copies = {{folder, "/app", {folder / "b", folder / "data"}}};
+  runtime->add_image("left", image);
+  ASSERT_TRUE(pull("left"));
+  std::filesystem::remove_all(folder);
+  ContainerConfig container;
+  container.user_image = "left";
+  EXPECT_EQ(run_shell(run_pod().id, "ls /app", container).output, "a\n");
+}
+
+TEST_F(SandboxTest, an_image_that_is_present_needs_no_pull) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ddptwin-present-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "f") << "there\n";
+  Image image;
+  image.copies = {{folder / "f", "/f"}};
+  image.present = true;
+  runtime->add_image("present", image);  // of every tag
+  EXPECT_TRUE(runtime->image("present:2"));
+  ContainerConfig container;
+  container.user_image = "present:2";
+  EXPECT_EQ(run_shell(run_pod().id, "cat /f", container).output, "there\n");
+  std::filesystem::remove_all(folder);
+  // What cannot be made any more is the container's error.
+  container.user_image = "present:3";
+  const auto id = start_shell(run_pod().id, "cat /f", container);
+  ASSERT_FALSE(id);
+  EXPECT_THAT(id.error().message, HasSubstr("/f: No such file or directory"));
+}
+
+TEST_F(SandboxTest, homes_are_empty) {
+  EXPECT_EQ(run_shell(run_pod().id, "ls -A /root /home; cd; pwd; touch x && ls").output,
+            "/home:\n\n/root:\n/root\nx\n");
+}
+
 TEST_F(SandboxTest, an_image_whose_copying_is_killed_cannot_be_pulled) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("ddptwin-large-" + std::to_string(::getpid()));
@@ -390,6 +431,28 @@ TEST_F(SandboxTest, a_python_environment_is_seen_wherever_it_lies) {
   container.user_image = "venv";
   EXPECT_EQ(run_shell(run_pod().id, "command -v python3; echo $VIRTUAL_ENV", container).output,
             folder.string() + "/bin/python3\n" + folder.string() + "\n");
+  std::filesystem::remove_all(folder);
+}
+
+// As uv and pyenv make them: the interpreter lies in a folder that pods do not see either, behind a
+// link to its newest version.
+TEST_F(SandboxTest, the_interpreter_of_a_python_environment_is_seen_wherever_it_lies) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("ddptwin-uv-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder / "pythons" / "3.11.9" / "bin");
+  std::filesystem::create_directories(folder / "venv" / "bin");
+  std::filesystem::create_symlink("/usr/bin/python3",
+                                  folder / "pythons" / "3.11.9" / "bin" / "python3.11");
+  std::filesystem::create_directory_symlink("3.11.9", folder / "pythons" / "3.11");
+  std::filesystem::create_symlink(folder / "pythons" / "3.11" / "bin" / "python3.11",
+                                  folder / "venv" / "bin" / "python3");
+  Image image;
+  image.python = folder / "venv";
+  runtime->add_image("uv", image);
+  ASSERT_TRUE(pull("uv"));
+  ContainerConfig container;
+  container.user_image = "uv";
+  EXPECT_EQ(run_shell(run_pod().id, "python3 -c 'print(7)'", container).output, "7\n");
   std::filesystem::remove_all(folder);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "runtime/images/docker_ignore.hpp"
 #include "runtime/images/dockerfile_lines.hpp"
 #include "runtime/images/image.hpp"
 
@@ -65,6 +66,7 @@ class Parser {
   bool is_folder(const std::string& path);
 
   const DockerfileSource& source_;
+  const DockerIgnore ignored_{source_.ignored};
   std::vector<Stage> stages_;
   std::map<std::string, std::string> global_args_, args_;
   std::vector<ImageNote> notes_;
@@ -291,18 +293,20 @@ Status Parser::copies_from_stage(const DockerfileLine& line, const Stage& stage,
       if (copied.to == wanted) {
         const bool folder = fs::is_directory(copied.from);
         const std::string name = fs::path(wanted).filename();
-        copies.push_back({copied.from, into && !folder ? image_path(place, name) : place});
+        copies.push_back(
+            {copied.from, into && !folder ? image_path(place, name) : place, copied.without});
         found = true;
       } else if (is_inside(copied.to, wanted)) {
-        copies.push_back(
-            {copied.from, place + copied.to.substr(wanted == "/" ? 0 : wanted.size())});
+        copies.push_back({copied.from, place + copied.to.substr(wanted == "/" ? 0 : wanted.size()),
+                          copied.without});
         found = true;
       } else if (is_inside(wanted, copied.to)) {
         const std::string inside = copied.from + wanted.substr(copied.to.size());
-        if (!fs::exists(inside)) continue;
+        if (!fs::exists(inside) || !copied.brings(inside)) continue;
         const bool folder = fs::is_directory(inside);
-        copies.push_back(
-            {inside, into && !folder ? image_path(place, fs::path(wanted).filename()) : place});
+        copies.push_back({inside,
+                          into && !folder ? image_path(place, fs::path(wanted).filename()) : place,
+                          copied.without});
         found = true;
       }
     }
@@ -320,7 +324,15 @@ Result<std::vector<ImageCopy>> Parser::copies_from_context(const DockerfileLine&
   std::vector<std::string> found;
   for (const std::string& source : sources) {
     const std::string inside = image_path("/", source);  // a leading .. cannot leave the context
-    const std::vector<std::string> matches = context_matches(source_.context, inside);
+    std::vector<std::string> matches = context_matches(source_.context, inside);
+    const std::size_t there = matches.size();
+    std::erase_if(matches, [this](const std::string& match) {
+      return ignored_.leaves_out_all(source_.context, match);
+    });
+    if (matches.empty() && there != 0)
+      return wrong(line.number,
+                   fmt::format("{} failed: \"{}\" is left out of {} by its .dockerignore",
+                               line.instruction, source, source_.context));
     if (matches.empty()) {
       return wrong(line.number, fmt::format("{} failed: \"{}\" not found in {}", line.instruction,
                                             source, source_.context));
@@ -338,8 +350,8 @@ Result<std::vector<ImageCopy>> Parser::copies_from_context(const DockerfileLine&
   const std::string place = image_path(image().workdir, target);
   for (const std::string& from : found) {
     const bool folder = fs::is_directory(from);
-    copies.push_back(
-        {from, into && !folder ? image_path(place, fs::path(from).filename()) : place});
+    copies.push_back({from, into && !folder ? image_path(place, fs::path(from).filename()) : place,
+                      folder ? ignored_.below(source_.context, from) : std::vector<std::string>()});
   }
   return copies;
 }

@@ -30,7 +30,7 @@ class DockerfileTest : public testing::Test {
   void TearDown() override { fs::remove_all(context); }
 
   Result<DockerfileResult> parse(const std::string& text) {
-    return parse_dockerfile({text, "Dockerfile", context.string(), {}});
+    return parse_dockerfile({text, "Dockerfile", context.string(), {}, ignored});
   }
   Image image(const std::string& text) {
     const auto result = parse("FROM base\n" + text);
@@ -45,6 +45,7 @@ class DockerfileTest : public testing::Test {
   std::string in(const std::string& path) { return (context / path).string(); }
 
   fs::path context;
+  std::string ignored{};  // the text of .dockerignore
 };
 
 // seeds/002: the image pytorch-demo.
@@ -86,6 +87,47 @@ TEST_F(DockerfileTest, copy_puts_things_where_a_build_would) {
       {"COPY --from=other:1 /x /a", {}},
   };
   for (const Row& row : rows) EXPECT_EQ(image(row.text).copies, row.copies) << row.text;
+}
+
+TEST_F(DockerfileTest, what_the_context_leaves_out_is_not_copied) {
+  struct Row {
+    const char* ignored;
+    std::vector<std::string> without;  // of `COPY . /app`, within the context
+  };
+  const std::vector<Row> rows{
+      {"# a comment\n\n", {}},
+      {"data\n", {"data"}},
+      {"/data/\n", {"data"}},
+      {" *.py \n", {"demo.py", "train.py"}},
+      {"*.txt\n", {}},  // a name of the top folder alone
+      {"**/*.txt\n", {"data/a.txt", "data/deep/b.txt"}},
+      {"data/*/b.txt\n", {"data/deep/b.txt"}},
+      {"**/deep\n", {"data/deep"}},
+      {"*.py\n!demo.py\n", {"train.py"}},
+      {"!demo.py\n*.py\n", {"demo.py", "train.py"}},  // the last one decides
+      {"data\n!data/deep/b.txt\n", {"data/a.txt"}},
+      {"d?mo.[op][xy]*\n", {"demo.py"}},
+  };
+  for (const Row& row : rows) {
+    ignored = row.ignored;
+    const Image made = image("COPY . /app");
+    ASSERT_EQ(made.copies.size(), 1u);
+    std::vector<std::string> without;
+    for (const std::string& path : row.without) without.push_back(in(path));
+    EXPECT_EQ(made.copies.front().without, without) << row.ignored;
+  }
+  ignored = "data/deep\ntrain.py\n";
+  EXPECT_THAT(image("COPY *.py /app/").copies,
+              ElementsAre(ImageCopy{in("demo.py"), "/app/demo.py"}));
+  EXPECT_THAT(error("FROM b\nCOPY train.py /\n"), HasSubstr("\"train.py\" is left out of"));
+  EXPECT_THAT(error("FROM b\nCOPY data/deep /\n"), HasSubstr("by its .dockerignore"));
+  const auto later = parse(
+      "FROM a AS build\nCOPY . /src\nFROM b\nCOPY --from=build /src/data /d\n"
+      "COPY --from=build /src/train.py /bin/\n");
+  ASSERT_TRUE(later) << later.error().text();
+  ASSERT_EQ(later->image.copies.size(), 1u);
+  EXPECT_FALSE(later->image.copies.front().brings(in("data/deep/b.txt")));
+  EXPECT_TRUE(later->image.copies.front().brings(in("data/a.txt")));
 }
 
 TEST_F(DockerfileTest, a_later_stage_takes_files_from_an_earlier_one) {

@@ -4,6 +4,14 @@
 
 namespace ddptwin {
 
+bool ImageCopy::brings(std::string_view host_path) const {
+  const auto is_at_or_below = [host_path](std::string_view folder) {
+    return host_path.starts_with(folder) &&
+           (host_path.size() == folder.size() || host_path[folder.size()] == '/');
+  };
+  return is_at_or_below(from) && std::none_of(without.begin(), without.end(), is_at_or_below);
+}
+
 void Image::set_env(const std::string& name, std::string value) {
   const auto found =
       std::find_if(env.begin(), env.end(), [&](const auto& entry) { return entry.first == name; });

@@ -18,6 +18,9 @@ namespace ddptwin {
 struct ImageCopy {
   std::string from;  // absolute on the host: a file or a folder, whose content is copied
   std::string to;    // absolute in the image: the new path of the file or folder
+  // Files and folders below `from`, absolute, that a .dockerignore leaves out; sorted.
+  std::vector<std::string> without{};
+  bool brings(std::string_view host_path) const;
   friend bool operator==(const ImageCopy&, const ImageCopy&) = default;
 };
 
@@ -39,6 +42,7 @@ struct Image {
   std::map<std::string, ImageScript> scripts{};  // by their paths in the image
   std::string
       python;  // a virtual environment on the host whose python3 is the image's; may be empty
+  bool present = false;  // it lies on every node before anybody pulls it
 
   // Sets a variable, replacing one of its name.
   void set_env(const std::string& name, std::string value);
@@ -64,6 +68,7 @@ struct DockerfileSource {
   std::string name;                         // for messages: "images/Dockerfile"
   std::string context;                      // absolute folder that COPY takes files from
   std::map<std::string, std::string> args;  // values for ARG, before the file's defaults
+  std::string ignored{};                    // text of its .dockerignore
 };
 
 // The image that the last stage describes. Errors are Reason::bad_input and name file and line.

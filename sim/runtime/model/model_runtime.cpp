@@ -204,7 +204,7 @@ void ModelRuntime::add_missing_image(const std::string& reference) {
 
 std::optional<ImageStatus> ModelRuntime::image(const std::string& reference) {
   const KnownImage* known = parts_->known(reference);
-  if (known == nullptr || !known->pulled) return std::nullopt;
+  if (known == nullptr || !(known->pulled || known->image.present)) return std::nullopt;
   return known->status;
 }
 

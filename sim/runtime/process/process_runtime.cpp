@@ -191,7 +191,7 @@ void ProcessRuntime::sandbox_died(const SandboxId& id) {
 
 std::optional<ImageStatus> ProcessRuntime::image(const std::string& reference) {
   const KnownImage* image = known(reference);
-  if (image == nullptr || !image->made) return std::nullopt;
+  if (image == nullptr || !(image->made || image->image.present)) return std::nullopt;
   return image_status(canonical_image(reference));
 }
 
@@ -221,7 +221,7 @@ void ProcessRuntime::pull_image(const std::string& reference, const SandboxMetad
   if (image->waiting.size() > 1) return;
   sandbox::MakeImage request{name, image->image.workdir, {}};
   for (const ImageCopy& copy : image->image.copies) {
-    request.copies.push_back({copy.from, copy.to});
+    request.copies.push_back({copy.from, copy.to, copy.without});
   }
   supervisor_->call(Operation::make_image, request, {},
                     [this, name](const Reply& reply) { image_made(name, reply); });

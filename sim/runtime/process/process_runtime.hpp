@@ -127,6 +127,7 @@ class ProcessRuntime final : public PodRuntime {
   template <class T>
   void send_ahead(Container& container, sandbox::Operation operation, const T& request);
   void volumes_written(Container& container);
+  void make_present(Container& container);
   void start_failed(Container& container, std::string message);
   KnownImage* known(const std::string& reference);
   const Image& image_of(const Container& container);

@@ -6,9 +6,11 @@
 #include <array>
 #include <boost/json.hpp>
 #include <csignal>
+#include <filesystem>
 
 #include "core/utf8.hpp"
 #include "objects/image_reference.hpp"
+#include "runtime/process/own_folders.hpp"
 #include "runtime/process/runtime_state.hpp"
 #include "runtime/process/start_error.hpp"
 
@@ -27,11 +29,27 @@ bool read_only_root(const RawJson& linux_config) {
   return value != nullptr && *value == Json(true);
 }
 
-// Whether pods have a folder of their own in its place (supervisor/layers.cpp).
-bool is_hidden(std::string_view path) {
-  constexpr std::array<std::string_view, 3> own{"/tmp/", "/run/", "/dev/shm/"};
-  return std::any_of(own.begin(), own.end(),
-                     [&](std::string_view folder) { return path.starts_with(folder); });
+// What pods must be shown of a virtual environment whose folders, or those of the interpreter that
+// it leads to (pyenv, uv and conda keep theirs in a home), pods have of their own.
+std::vector<Mount> environment_mounts(const std::string& python) {
+  namespace fs = std::filesystem;
+  constexpr int hops_max = 8;
+  std::vector<Mount> mounts;
+  if (python.empty()) return mounts;
+  std::error_code error;
+  fs::path program = python + "/bin/python3";
+  for (int hop = 0; hop < hops_max; ++hop) {
+    const fs::path prefix = program.parent_path().parent_path();
+    const fs::path on_host = fs::canonical(prefix, error);
+    const bool shown = std::any_of(mounts.begin(), mounts.end(),
+                                   [&](const Mount& mount) { return mount.target == prefix; });
+    if (!error && !shown && sandbox::is_own_folder(prefix.native()))
+      mounts.push_back({Mount::Kind::host, on_host, "", prefix, true});
+    const fs::path link = fs::read_symlink(program, error);
+    if (error) break;
+    program = (program.parent_path() / link).lexically_normal();
+  }
+  return mounts;
 }
 
 std::string image_name(const ContainerConfig& config) {
@@ -156,7 +174,21 @@ void ProcessRuntime::create_container(const SandboxId& sandbox, ContainerOrder o
   if (stand_in_) created.stand_in = stand_in_(created.config, image_of(created));
   created.report.stands_in = !created.stand_in.empty();
   created.mounts = mounts_of(created);
+  const KnownImage* image = known(image_name(created.config));
+  if (image != nullptr && image->image.present && !image->made) make_present(created);
   if (created.volumes_to_write == 0) volumes_written(created);
+}
+
+// What lay on its node before anybody pulled it is made once a container needs it.
+void ProcessRuntime::make_present(Container& container) {
+  ++container.volumes_to_write;
+  pull_image(image_name(container.config), {}, [this, id = container.id](Result<ImageStatus> made) {
+    const auto found = containers_.find(id);
+    if (found == containers_.end()) return;
+    Container& waiting = *found->second;
+    if (!made && !waiting.refusal) waiting.refusal = made.error();
+    if (--waiting.volumes_to_write == 0) volumes_written(waiting);
+  });
 }
 
 const Image& ProcessRuntime::image_of(const Container& container) {
@@ -181,9 +213,8 @@ sandbox::StartContainer ProcessRuntime::start_request(const Container& container
     request.env.push_back(name + "=" + value);
   request.cwd = config.working_dir.empty() ? described.workdir : config.working_dir;
   request.mounts = container.mounts;
-  if (is_hidden(described.python)) {
-    request.mounts.push_back({Mount::Kind::host, described.python, "", described.python, true});
-  }
+  for (Mount& mount : environment_mounts(described.python))
+    request.mounts.push_back(std::move(mount));
   request.termination_path = config.termination_log;
   request.memory_limit = config.memory_limit ? static_cast<std::uint64_t>(*config.memory_limit) : 0;
   request.read_only_root = read_only_root(config.linux_);

@@ -62,8 +62,11 @@ struct OpenSocket {
 struct Copy {
   std::string from;  // absolute on the host: a file, a link, or a folder, whose content is copied
   std::string to;    // absolute in the image: the file's or the folder's own new path
+  std::vector<std::string> without;  // absolute on the host, below `from`: not copied
 
-  static void each(auto& self, auto&& field) { field(self.from), field(self.to); }
+  static void each(auto& self, auto&& field) {
+    field(self.from), field(self.to), field(self.without);
+  }
 };
 
 // The files of an image, made once and shared by all containers of it as a lower layer.

@@ -82,6 +82,7 @@ WorldOptions cluster_options(const Scenario& scenario, std::uint64_t seed) {
     world.kubelet.settings.edit().claim_folders.emplace(key, one.folder);
   world.kubelet.host_paths = std::make_shared<kubelet::HostPaths>(&machine_path);
   world.dns.domain = scenario.domain;
+  world.dns.outside_names = scenario.outside_names;
   world.dns.host.servers = {"192.168.255.254"};  // of the nodes' network
   // A kubelet looks at its runtime once a second; this one hears of every change from the runtime
   // itself, so that a run in real time takes no longer than its programs.

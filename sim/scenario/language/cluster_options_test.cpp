@@ -59,19 +59,39 @@ spec:
           run.world().objects(Pod::info(), "").size()};
 }
 
+Result<Scenario> parse(const std::string& cluster) {
+  static const KindRegistry kinds;
+  const std::string text = fmt::format(
+      "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: {{cluster: "
+      "{{{}}}}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: "
+      "[{{name: c, image: ddptwin-worker, command: [sleep, '1']}}], restartPolicy: Never, "
+      "volumes: [{{name: v, persistentVolumeClaim: {{claimName: data}}}}]}}\n",
+      cluster);
+  return parse_scenario("s.yaml", kinds,
+                        [&](const std::string&) { return Result<std::string>(text); });
+}
+
+TEST(ClusterOptions, names_outside_the_cluster_are_given_by_the_scenario) {
+  const auto scenario =
+      parse("outsideNames: {s3.example.org: 192.0.2.7, pair.org: [192.0.2.8, '2001:db8::1']}");
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  const auto names = cluster_options(*scenario, 1).dns.outside_names;
+  EXPECT_EQ(names.at("s3.example.org"), std::vector<std::string>{"192.0.2.7"});
+  EXPECT_EQ(names.at("pair.org"), (std::vector<std::string>{"192.0.2.8", "2001:db8::1"}));
+  for (const auto& [text, problem] :
+       {std::pair{"outsideNames: {a.org: nowhere}",
+                  "spec.cluster.outsideNames.a.org: must be an IP address"},
+        std::pair{"outsideNames: {a.org: [1.2.3]}", "must be an IP address"},
+        std::pair{"outsideNames: {s.ns.svc.cluster.local: 1.2.3.4}", "is a name of the cluster"},
+        std::pair{"outsideNames: {_x: 1.2.3.4}", "spec.cluster.outsideNames._x"}}) {
+    const auto refused = parse(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().text().find(problem), std::string::npos) << refused.error().text();
+  }
+}
+
 TEST(ClusterOptions, a_claim_may_be_a_folder_of_this_machine) {
   const std::string folder = testing::TempDir();
-  const auto parse = [](const std::string& cluster) {
-    static const KindRegistry kinds;
-    const std::string text = fmt::format(
-        "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: s}}\nspec: {{cluster: "
-        "{{{}}}}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: "
-        "[{{name: c, image: ddptwin-worker, command: [sleep, '1']}}], restartPolicy: Never, "
-        "volumes: [{{name: v, persistentVolumeClaim: {{claimName: data}}}}]}}\n",
-        cluster);
-    return parse_scenario("s.yaml", kinds,
-                          [&](const std::string&) { return Result<std::string>(text); });
-  };
   const auto scenario = parse(fmt::format("claims: {{data: {}}}", folder));
   ASSERT_TRUE(scenario) << scenario.error().text();
   const WorldOptions options = cluster_options(*scenario, 1);

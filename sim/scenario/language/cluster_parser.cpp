@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "dns/message.hpp"
 #include "objects/validation.hpp"
 #include "scenario/language/files.hpp"
 #include "scenario/language/scenario_parser.hpp"
@@ -110,6 +111,24 @@ Status read_claims(const YamlNode& node, Scenario& to, const ParseContext& conte
     if (!std::filesystem::is_directory(*found)) return value.must_be("the path of a folder");
     to.claim_folders.insert_or_assign(fmt::format("{}/{}", space, own),
                                       ClaimFolder{std::move(*found), value.where()});
+  }
+  return {};
+}
+
+Status read_outside_names(const YamlNode& node, Scenario& to, const ParseContext&) {
+  TRY(const auto members, node.as_map());
+  for (const auto& [name, value] : members) {
+    TRY_VOID(check_name(value, dns_subdomain_problems(name)));
+    if (name == to.domain || name.ends_with("." + to.domain))
+      return value.fail(fmt::format("{} is a name of the cluster, {}", name, to.domain));
+    const std::vector<YamlNode> nodes = value.as_list().value_or(std::vector{value});
+    std::vector<std::string>& addresses = to.outside_names[name];
+    for (const YamlNode& one : nodes) {
+      TRY(std::string address, one.as_any_scalar());
+      if (!dns::parse_ipv4(address) && !dns::parse_ipv6(address))
+        return one.must_be("an IP address");
+      addresses.push_back(std::move(address));
+    }
   }
   return {};
 }
@@ -261,6 +280,11 @@ constexpr std::array cluster_fields{
                    TRY(to.domain, node.as_text());
                    return check_name(node, dns_subdomain_problems(to.domain));
                  }},
+    ClusterField{
+        "outsideNames", "a map of addresses",
+        "what names outside the cluster are, each to an address or a list of them, for its "
+        "DNS; default: there are none, and all of them are NXDOMAIN",
+        &read_outside_names},
     ClusterField{"flags", "a map", "what the control plane's processes are started with",
                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {
                    return read_fields(node, flag_fields, to.flags, context);

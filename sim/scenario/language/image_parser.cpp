@@ -13,7 +13,7 @@ namespace {
 // scenario adds to it.
 struct ImageDraft {
   std::string name{};
-  bool missing = false;
+  bool missing = false, present = false;
   std::optional<YamlNode> dockerfile{};
   std::string context{};
   std::map<std::string, std::string> args{};
@@ -80,6 +80,13 @@ constexpr std::array image_fields{
                "no registry has it: ErrImagePull, ImagePullBackOff; default: false",
                [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
                  TRY(to.missing, node.as_bool());
+                 return {};
+               }},
+    ImageField{"present", "true or false",
+               "it lies on every node from the start: policy IfNotPresent pulls nothing, and Never "
+               "runs it; default: false",
+               [](const YamlNode& node, ImageDraft& to, const ParseContext&) -> Status {
+                 TRY(to.present, node.as_bool());
                  return {};
                }},
     ImageField{"dockerfile", "a path",
@@ -168,6 +175,7 @@ void read_scripts(NamedImage& named, const ParseContext& context) {
                       copy.from, files_max));
     for (const FoundFile& file : files.value_or(std::vector<FoundFile>())) {
       const std::string tail = file.within.empty() ? "" : "/" + file.within;
+      if (!copy.brings(copy.from + tail)) continue;
       // One that a shell is given needs no first line that names it.
       const bool is_named_so = (copy.to + tail).ends_with(".sh");
       if (!is_named_so && !is_script(copy.from + tail)) continue;
@@ -195,6 +203,12 @@ Status read_dockerfile(const ImageDraft& draft, const ParseContext& context, Nam
   if (source.context.empty()) {
     TRY(source.context, real_path(folder_of(path)));
   }
+  // BuildKit prefers the file that is named after the Dockerfile.
+  for (const std::string& beside_it : {path + ".dockerignore", source.context + "/.dockerignore"})
+    if (auto patterns = context.read_file(beside_it)) {
+      source.ignored = std::move(*patterns);
+      break;
+    }
   auto result = parse_dockerfile(source);
   if (!result) return node.fail(result.error().text());
   to.image = std::move(result->image);
@@ -223,6 +237,7 @@ Result<NamedImage> parse_image(const YamlNode& node, const ParseContext& context
   }
   Image& image = named.image;
   for (auto& [name, value] : draft.env) image.set_env(name, std::move(value));
+  image.present = draft.present;
   if (draft.workdir) image.workdir = *draft.workdir;
   if (draft.entrypoint) image.entrypoint = *draft.entrypoint;
   if (draft.cmd) image.cmd = *draft.cmd;

@@ -221,6 +221,8 @@ struct Scenario {
   ControlPlaneFlags flags{};
   std::map<std::string, ClaimFolder, std::less<>> claim_folders{};  // by "namespace/name"
   std::string domain = "cluster.local";                             // of its names in the DNS
+  // What names outside the cluster are: to addresses; all others do not exist.
+  std::map<std::string, std::vector<std::string>, std::less<>> outside_names{};
   std::vector<NamedImage> images{};
   StandInShape stand_ins{};
   std::vector<Manifest> manifests{};  // applied at the start, in their order

@@ -14,6 +14,7 @@
 #include "runtime/model/commands.hpp"
 #include "runtime/model/commands/at_hand.hpp"
 #include "runtime/process/container_rules.hpp"
+#include "runtime/process/own_folders.hpp"
 #include "scenario/language/files.hpp"
 #include "scenario/run/outlook.hpp"
 
@@ -87,16 +88,19 @@ bool is_below(std::string_view path, std::string_view folder) {
          (path.size() == folder.size() || folder.ends_with('/') || path[folder.size()] == '/');
 }
 
-// Pods have folders of their own there (process/README.md).
+// Pods have folders of their own there; /var/run leads to one. What the kernel puts into its own is
+// there in a pod too.
 bool is_hidden(std::string_view path) {
-  constexpr std::array<std::string_view, 4> own{"/tmp", "/run", "/dev/shm", "/var/run"};
-  return std::any_of(own.begin(), own.end(),
-                     [path](std::string_view folder) { return is_below(path, folder); });
+  constexpr std::array<std::string_view, 3> of_kernel{"/proc", "/sys", "/dev"};
+  const auto holds = [path](std::string_view folder) { return is_below(path, folder); };
+  if (holds("/dev/shm") || holds("/var/run")) return true;
+  return sandbox::is_own_folder(path) && std::none_of(of_kernel.begin(), of_kernel.end(), holds);
 }
 
 std::string of_copies(const Image& image, const std::string& path) {
   for (const ImageCopy& copy : image.copies)
-    if (is_below(path, copy.to)) return copy.from + path.substr(copy.to.size());
+    if (is_below(path, copy.to) && copy.brings(copy.from + path.substr(copy.to.size())))
+      return copy.from + path.substr(copy.to.size());
   return {};
 }
 

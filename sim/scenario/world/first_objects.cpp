@@ -148,6 +148,29 @@ std::shared_ptr<Service> api_service() {
   return service;
 }
 
+std::shared_ptr<Service> dns_service(const std::string& address) {
+  auto service = std::make_shared<Service>();
+  service->metadata.name = "kube-dns";
+  service->metadata.namespace_ = "kube-system";
+  service->metadata.labels = StringMap{{"k8s-app", "kube-dns"},
+                                       {"kubernetes.io/cluster-service", "true"},
+                                       {"kubernetes.io/name", "CoreDNS"}};
+  ServiceSpec& spec = service->spec.edit();
+  spec.clusterIP = address;
+  spec.clusterIPs = {spec.clusterIP};
+  spec.type_ = "ClusterIP";
+  for (const auto& [name, protocol, number] :
+       {std::tuple{"dns", "UDP", 53}, {"dns-tcp", "TCP", 53}, {"metrics", "TCP", 9153}}) {
+    ServicePort port;
+    port.name = name;
+    port.protocol = protocol;
+    port.port = number;
+    port.targetPort = IntOrString{number, {}, false};
+    spec.ports.push_back(std::move(port));
+  }
+  return service;
+}
+
 std::shared_ptr<StorageClass> standard_class() {
   auto made = std::make_shared<StorageClass>();
   made->metadata.name = default_class_name;

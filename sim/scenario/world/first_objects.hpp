@@ -19,6 +19,9 @@ bool make_healthy(Node& node, Time now);
 std::string resolv_conf(const DnsConfig& dns);
 // The Service of the API server itself, which every pod's environment names.
 std::shared_ptr<Service> api_service();
+// The Service of the cluster's DNS, kube-system/kube-dns. Nothing stands behind it but the twin's
+// own server, so it selects no pods.
+std::shared_ptr<Service> dns_service(const std::string& address);
 // The default StorageClass.
 std::shared_ptr<StorageClass> standard_class();
 

@@ -91,7 +91,9 @@ struct World::Parts final : Installer {
         random(options.seed),
         trace(loop),
         store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
-        zone({.domain = options.dns.domain, .server_ip = options.dns.address}),
+        zone({.domain = options.dns.domain,
+              .server_ip = options.dns.address,
+              .outside_names = options.dns.outside_names}),
         resolver(loop, trace, random.split("dns"), zone) {
     choose_kinds();
   }
@@ -372,6 +374,7 @@ Status World::start() {
   {
     const ContextScope of_this_service(parts_->loop);
     (void)call(api::create(api_service()), "ddptwin");
+    (void)call(api::create(dns_service(parts_->options.dns.address)), "ddptwin");
   }
   if (parts_->options.default_class && parts_->binds_claims) {
     const ContextScope of_this_class(parts_->loop);
@@ -405,7 +408,9 @@ dns::Resolver& World::node_resolver() {
   Parts& parts = *parts_;
   if (!parts.node_resolver)
     parts.node_resolver = std::make_unique<dns::Resolver>(
-        parts.loop, parts.trace, parts.random.split("node dns"), parts.empty_zone.emplace());
+        parts.loop, parts.trace, parts.random.split("node dns"),
+        parts.empty_zone.emplace(
+            dns::ZoneOptions{.outside_names = parts.options.dns.outside_names}));
   return *parts.node_resolver;
 }
 const KindRegistry& World::kinds() const { return parts_->kinds; }

@@ -41,6 +41,8 @@ struct NodeOptions {
 struct ClusterDns {
   std::string address = "10.0.0.10";
   std::string domain = "cluster.local";
+  // What names outside the cluster are: NAME to addresses. All others do not exist.
+  std::map<std::string, std::vector<std::string>, std::less<>> outside_names{};
   // The resolv.conf of the nodes, which pods inherit.
   DnsConfig host{};
 };

@@ -1,13 +1,14 @@
 // Which kinds a world serves, and who is there for them: by what it is told of.
 #include "scenario/world/world.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <array>
 
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
+#include "dns/resolver.hpp"
 #include "objects/apps_v1.hpp"
 #include "objects/ddpset.hpp"
 #include "objects/volumes.hpp"
@@ -86,6 +87,25 @@ TEST(World, has_the_system_of_what_another_system_makes) {
 TEST(World, what_a_system_makes_is_not_there_without_it) {
   EXPECT_EQ(has({{&DDPSet::info()}, {}}), "DDPSet ");
   EXPECT_EQ(has({{}, default_systems()}), "") << "it is not installed";
+}
+
+// Pods find the DNS by its name, and its name by the address in their resolv.conf.
+TEST(World, its_dns_is_a_service_with_a_name) {
+  VirtualLoop loop(Random(1), virtual_start);
+  World world(loop, {}, nullptr);
+  ASSERT_TRUE(world.start());
+  loop.run_until(loop.now() + std::chrono::seconds(1));
+  const auto ask = [&](const char* name, dns::RecordType type) {
+    std::string said;
+    world.resolver().ask({{*dns::Name::parse(name), type, dns::class_in}, "test"},
+                         [&](std::optional<dns::Answer> answer) { said = to_text(*answer); });
+    loop.run_until(loop.now() + std::chrono::seconds(1));
+    return said;
+  };
+  EXPECT_THAT(ask("kube-dns.kube-system.svc.cluster.local", dns::RecordType::a),
+              testing::HasSubstr("10.0.0.10"));
+  EXPECT_THAT(ask("10.0.0.10.in-addr.arpa", dns::RecordType::ptr),
+              testing::HasSubstr("kube-dns.kube-system.svc.cluster.local"));
 }
 
 }  // namespace

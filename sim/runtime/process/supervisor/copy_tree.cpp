@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 
@@ -38,10 +39,11 @@ Status copy_link(const std::string& from, const std::string& to) {
   return {};
 }
 
-Status copy_folder(const std::string& from, const std::string& to, const struct stat& info) {
+Status copy_folder(const std::string& from, const std::string& to, const struct stat& info,
+                   const std::vector<std::string>& without) {
   TRY_VOID(make_folders(to));
   for (const std::string& name : names_in(from)) {
-    TRY_VOID(copy_tree(from + "/" + name, to + "/" + name));
+    TRY_VOID(copy_tree(from + "/" + name, to + "/" + name, without));
   }
   ::chmod(to.c_str(), info.st_mode & 07777);
   return {};
@@ -49,11 +51,13 @@ Status copy_folder(const std::string& from, const std::string& to, const struct 
 
 }  // namespace
 
-Status copy_tree(const std::string& from, const std::string& to) {
+Status copy_tree(const std::string& from, const std::string& to,
+                 const std::vector<std::string>& without) {
+  if (std::binary_search(without.begin(), without.end(), from)) return {};
   struct stat info {};
   if (::lstat(from.c_str(), &info) != 0) return system_error(from);
   if (S_ISDIR(info.st_mode)) {
-    TRY_VOID(copy_folder(from, to, info));
+    TRY_VOID(copy_folder(from, to, info, without));
   } else if (S_ISLNK(info.st_mode)) {
     TRY_VOID(copy_link(from, to));
   } else if (S_ISREG(info.st_mode)) {

@@ -11,17 +11,11 @@
 #include <climits>
 #include <sstream>
 
+#include "runtime/process/own_folders.hpp"
+
 namespace ddptwin::sandbox {
 namespace {
 
-// Folders that a container has of its own, with the modes they have everywhere.
-struct OwnFolder {
-  std::string_view path;
-  mode_t mode;
-};
-constexpr std::array own_folders{OwnFolder{"/proc", 0555}, OwnFolder{"/sys", 0555},
-                                 OwnFolder{"/dev", 0755},  OwnFolder{"/tmp", 01777},
-                                 OwnFolder{"/run", 0755},  OwnFolder{"/lost+found", 0700}};
 constexpr off_t small_file_max = 1 << 20;
 constexpr std::array<std::string_view, 8> left_hard{"/usr/share",
                                                     "/usr/include",
@@ -31,13 +25,6 @@ constexpr std::array<std::string_view, 8> left_hard{"/usr/share",
                                                     "/usr/share/doc",
                                                     "/var/lib/dpkg",
                                                     "/usr/lib/gcc"};
-
-bool is_own(std::string_view path) {
-  return std::any_of(own_folders.begin(), own_folders.end(), [&](const OwnFolder& folder) {
-    return path == folder.path ||
-           (path.starts_with(folder.path) && path[folder.path.size()] == '/');
-  });
-}
 
 bool exists(const std::string& path) {
   struct stat info {};
@@ -83,7 +70,7 @@ Status Layers::survey(const std::vector<std::string>& visible, bool owners_mappe
     ::chmod(path.c_str(), folder.mode);
   }
   for (const std::string& path : visible) {
-    if (!is_own(path) || !is_folder(place::host + path)) continue;
+    if (!is_own_folder(path) || !is_folder(place::host + path)) continue;
     TRY_VOID(make_folders(place::base + path));
     visible_.push_back(path);
   }
@@ -92,7 +79,7 @@ Status Layers::survey(const std::vector<std::string>& visible, bool owners_mappe
 
 Status Layers::survey_folder(const std::string& path) {
   for (const std::string& name : names_in(place::host + path)) {
-    if (!is_own(path + "/" + name)) TRY_VOID(survey_entry(path + "/" + name));
+    if (!is_own_folder(path + "/" + name)) TRY_VOID(survey_entry(path + "/" + name));
   }
   return {};
 }
@@ -112,7 +99,7 @@ Status Layers::survey_entry(const std::string& path) {
   TRY_VOID(make_folders(in_base));
   ::chmod(in_base.c_str(), info.st_mode & 07777);
   // A folder that we may not read could only be an overlay whose every use is refused: an empty one
-  // of the pod's own serves better (/root for a user who is not root).
+  // of the pod's own serves better.
   if (::access(on_host.c_str(), R_OK | X_OK) != 0) return {};
   if (has_inside(mount_points_, path)) return survey_folder(path);
   if (names_in(on_host).empty()) return {};
@@ -196,7 +183,9 @@ Status Layers::fill_image(const MakeImage& image, const std::string& folder) con
   for (const Copy& copy : image.copies) {
     const std::string to = copy.to == "/" ? std::string() : through_links(copy.to);
     TRY_VOID(make_layer_folder(folder, to.substr(0, to.rfind('/'))));
-    TRY_VOID(copy_tree(place::host + copy.from, folder + to));
+    std::vector<std::string> without;
+    for (const std::string& path : copy.without) without.push_back(place::host + path);
+    TRY_VOID(copy_tree(place::host + copy.from, folder + to, without));
   }
   if (!image.workdir.empty() && image.workdir != "/") {
     TRY_VOID(make_layer_folder(folder, through_links(image.workdir)));

@@ -73,7 +73,8 @@ class Layers {
 };
 
 // Copies a file, a link, or a folder with all that is in it; keeps modes, times, and owners where
-// it may.
-Status copy_tree(const std::string& from, const std::string& to);
+// it may. What is among `without` (sorted) is left out.
+Status copy_tree(const std::string& from, const std::string& to,
+                 const std::vector<std::string>& without = {});
 
 }  // namespace ddptwin::sandbox
