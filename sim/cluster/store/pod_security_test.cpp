@@ -20,7 +20,6 @@ using testing::IsEmpty;
 
 class PodSecurity : public testing::Test {
  protected:
-
   // The refusal, or else the warnings, one a line; empty: let in without a word.
   std::string say(const Result<api::Response>& answer) {
     if (!answer) return answer.error().message;
