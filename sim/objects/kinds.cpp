@@ -11,10 +11,13 @@
 #include "objects/ddpset.hpp"
 #include "objects/ddptask.hpp"
 #include "objects/discovery_v1.hpp"
+#include "objects/disruption_budget.hpp"
 #include "objects/jobset.hpp"
+#include "objects/limit_range.hpp"
 #include "objects/node_v1.hpp"
 #include "objects/pytorchjob.hpp"
 #include "objects/pytorchtrainingjob.hpp"
+#include "objects/resource_quota.hpp"
 #include "objects/scheduling_v1.hpp"
 #include "objects/trainjob.hpp"
 #include "objects/volumes.hpp"
@@ -37,6 +40,9 @@ std::span<const KindInfo* const> built_in_kinds() {
       &HorizontalPodAutoscaler::info(),
       &PriorityClass::info(),
       &RuntimeClass::info(),
+      &ResourceQuota::info(),
+      &LimitRange::info(),
+      &PodDisruptionBudget::info(),
       &PersistentVolumeClaim::info(),
       &PersistentVolume::info(),
       &StorageClass::info(),

@@ -4,6 +4,7 @@
 #include <limits>
 #include <tuple>
 
+#include "cluster/pods/budgets.hpp"
 #include "cluster/pods/disruption.hpp"
 
 namespace ddptwin::scheduler {
@@ -43,6 +44,7 @@ bool waits_for_victims(const PodInfo& pod, const std::vector<NodeRefusal>& refus
 struct Candidate {
   std::string node{};
   std::vector<PodInfo> victims{};
+  std::size_t violations = 0;  // victims that a budget would have spared
 
   // Smaller is better.
   auto cost() const {
@@ -54,15 +56,43 @@ struct Candidate {
       sum += std::int64_t{victim.priority} - std::numeric_limits<std::int32_t>::min();
       if (victim.priority == highest) earliest = std::min(earliest, start_of(*victim.pod));
     }
-    return std::tuple(highest, sum, victims.size(), -earliest.since_epoch().count(), node);
+    return std::tuple(violations, highest, sum, victims.size(), -earliest.since_epoch().count(),
+                      node);
   }
 };
 
+// Those whose going would go beyond a budget, if all of `pods` went in their order (upstream:
+// filterPodsWithPDBViolation); the others follow. How many of the first there are.
+std::size_t put_guarded_first(std::vector<PodInfo>& pods, const std::vector<BudgetPtr>& budgets) {
+  std::vector<std::int32_t> left;
+  for (const BudgetPtr& budget : budgets) left.push_back(budget->status.disruptionsAllowed);
+  const auto goes_beyond = [&](const PodInfo& info) {
+    const Pod& pod = *info.pod;
+    if (pod.metadata.labels.empty()) return false;
+    bool beyond = false;
+    for (std::size_t i = 0; i < budgets.size(); ++i) {
+      // Whoever was evicted is off the budget already.
+      if (!guards(*budgets[i], pod) ||
+          budgets[i]->status.disruptedPods.contains(pod.metadata.name.view()))
+        continue;
+      if (--left[i] < 0) beyond = true;
+    }
+    return beyond;
+  };
+  std::vector<PodInfo> guarded, others;
+  for (PodInfo& pod : pods) (goes_beyond(pod) ? guarded : others).push_back(std::move(pod));
+  const std::size_t count = guarded.size();
+  guarded.insert(guarded.end(), std::make_move_iterator(others.begin()),
+                 std::make_move_iterator(others.end()));
+  pods = std::move(guarded);
+  return count;
+}
+
 // All lower ones are thought away, then put back as long as the pod still fits. An error is what
 // the node says instead.
-tl::expected<Candidate, std::vector<std::string>> victims_on(const PodInfo& pod,
-                                                             const NodeInfo& node,
-                                                             const ClusterView& view) {
+tl::expected<Candidate, std::vector<std::string>> victims_on(
+    const PodInfo& pod, const NodeInfo& node, const ClusterView& view,
+    const std::vector<BudgetPtr>& budgets) {
   Candidate candidate{.node = node.node->metadata.name.str()};
   std::vector<PodInfo> lower;
   for (const auto& [key, placed] : node.pods)
@@ -76,19 +106,23 @@ tl::expected<Candidate, std::vector<std::string>> victims_on(const PodInfo& pod,
   };
   if (auto refused = refusal()) return tl::make_unexpected(std::move(refused->reasons));
   std::sort(lower.begin(), lower.end(), is_more_important);
-  for (const PodInfo& placed : lower) {
+  const std::size_t guarded = put_guarded_first(lower, budgets);
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    const PodInfo& placed = lower[i];
     tried.try_add(candidate.node, placed);
     if (!refusal()) continue;
     tried.try_remove(candidate.node, key_of(placed.pod->metadata));
     candidate.victims.push_back(placed);
+    if (i < guarded) ++candidate.violations;
   }
+  std::sort(candidate.victims.begin(), candidate.victims.end(), is_more_important);
   return candidate;
 }
 
 }  // namespace
 
 Preemption preempt(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
-                   const ClusterView& view) {
+                   const ClusterView& view, const std::vector<BudgetPtr>& budgets) {
   if (pod.pod->spec->preemptionPolicy == "Never")
     return {.text = "not eligible due to preemptionPolicy=Never.", .eligible = false};
   if (waits_for_victims(pod, refusals, view))
@@ -101,7 +135,7 @@ Preemption preempt(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
       reasons.emplace_back(not_helpful);
       continue;
     }
-    auto candidate = victims_on(pod, *refused.node, view);
+    auto candidate = victims_on(pod, *refused.node, view, budgets);
     if (!candidate)
       reasons.insert(reasons.end(), candidate.error().begin(), candidate.error().end());
     else if (!best || candidate->cost() < best->cost())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster/scheduler/decision.hpp"
+#include "objects/disruption_budget.hpp"
 
 namespace ddptwin::scheduler {
 
@@ -15,10 +16,13 @@ struct Preemption {
   bool eligible = true;           // false: it may not even try, and keeps what it was promised
 };
 
-// The node where the least is lost: the lowest of the highest priorities among its victims, then
-// the smallest sum of priorities, the fewest victims, the latest start of the most important ones,
-// the first name.
+using BudgetPtr = std::shared_ptr<const PodDisruptionBudget>;
+
+// The node where the least is lost: the fewest victims that a budget would have spared, the lowest
+// of the highest priorities among its victims, then the smallest sum of priorities, the fewest
+// victims, the latest start of the most important ones, the first name. A budget only orders the
+// choice: who is spared first.
 Preemption preempt(const PodInfo& pod, const std::vector<NodeRefusal>& refusals,
-                   const ClusterView& view);
+                   const ClusterView& view, const std::vector<BudgetPtr>& budgets = {});
 
 }  // namespace ddptwin::scheduler

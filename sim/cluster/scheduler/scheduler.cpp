@@ -84,6 +84,8 @@ Scheduler::Scheduler(Loop& loop, api::ApiClient& client, Trace& trace,
   watch(claims_, &VolumeView::claims);
   watch(volumes_, &VolumeView::volumes);
   watch(classes_, &VolumeView::classes);
+  if (client_.kinds().share(PodDisruptionBudget::info()) != nullptr)
+    budgets_.emplace(loop, client, api::Target{.kind = &PodDisruptionBudget::info()});
   if (!profile_.coscheduling) return;
   gangs_.emplace(*profile_.coscheduling);
   groups_.emplace(loop, client, api::Target{.kind = &CoschedulingGroup::info()});
@@ -94,12 +96,12 @@ Scheduler::~Scheduler() = default;
 
 void Scheduler::start() {
   for (api::Informer* informer : {&namespaces_, &nodes_, &pods_}) informer->start();
-  for (auto* informer : {&claims_, &volumes_, &classes_, &groups_})
+  for (auto* informer : {&claims_, &volumes_, &classes_, &budgets_, &groups_})
     if (*informer) (*informer)->start();
 }
 
 bool Scheduler::synced() const {
-  const std::array optional{&claims_, &volumes_, &classes_, &groups_};
+  const std::array optional{&claims_, &volumes_, &classes_, &budgets_, &groups_};
   return namespaces_.synced() && nodes_.synced() && pods_.synced() &&
          std::all_of(optional.begin(), optional.end(),
                      [](const auto* informer) { return !*informer || (*informer)->synced(); });
@@ -398,7 +400,7 @@ void Scheduler::fail(const SchedulingQueue::Taken& taken, const Decision& decisi
   if (!view_.empty()) {
     for (const NodeRefusal& refused : decision.refusals) refused_by.insert(refused.refusal.filter);
     message = availability_text(decision);
-    preemption = preempt(*taken.pod, decision.refusals, view_);
+    preemption = preempt(*taken.pod, decision.refusals, view_, budgets());
     if (preemption.node.empty())
       message += " no new claims to deallocate, preemption: " + preemption.text;
     if (preemption.eligible) nominated = preemption.node;
@@ -421,6 +423,15 @@ void Scheduler::put_aside(const SchedulingQueue::Taken& taken,
     queue_.wake(key);
     pump();
   });
+}
+
+// Whoever is to be pushed aside is looked for with these in mind.
+std::vector<BudgetPtr> Scheduler::budgets() const {
+  std::vector<BudgetPtr> known;
+  if (budgets_)
+    for (const auto& [key, budget] : budgets_->objects())
+      known.push_back(as<PodDisruptionBudget>(budget));
+  return known;
 }
 
 // The victim keeps its own grace; it is marked first, so that its owner can tell why it went.

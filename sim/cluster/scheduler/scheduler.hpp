@@ -76,6 +76,7 @@ class Scheduler final : public SchedulerProcess {
   void fail(const scheduler::SchedulingQueue::Taken& taken, const scheduler::Decision& decision);
   void put_aside(const scheduler::SchedulingQueue::Taken& taken,
                  std::set<std::string_view> refused_by);
+  std::vector<scheduler::BudgetPtr> budgets() const;
   void evict(const Pod& victim, const Pod& preemptor, const std::string& node);
   void write_condition(const Pod& pod, std::string_view reason, const std::string& message,
                        const std::optional<std::string>& nominated);
@@ -90,7 +91,8 @@ class Scheduler final : public SchedulerProcess {
   api::Informer namespaces_, nodes_, pods_;
   // Of the kinds of volumes, where the cluster has them.
   std::optional<api::Informer> claims_{}, volumes_{}, classes_{};
-  std::optional<api::Informer> groups_{};  // with the plugin Coscheduling
+  std::optional<api::Informer> budgets_{};  // of disruption, where the cluster has them
+  std::optional<api::Informer> groups_{};   // with the plugin Coscheduling
   std::optional<scheduler::Coscheduling> gangs_{};
   scheduler::ClusterView view_{};
   scheduler::SchedulingQueue queue_;

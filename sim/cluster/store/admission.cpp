@@ -210,12 +210,16 @@ Result<Warnings> check_account(const Store& store, const AdmissionRequest& reque
 
 Result<Warnings> apply_runtime_class(const Store& store, const AdmissionRequest& request) {
   auto& pod = static_cast<Pod&>(*request.object);
-  const auto& named = pod.spec->rest->runtimeClassName;
-  if (!named || named->empty()) return Warnings();
-  const std::string& name = *named;
   const auto refused = [&](std::string why) {
     return fail(forbidden_error(request.kind, pod.metadata.name, std::move(why)));
   };
+  constexpr std::string_view without =
+      "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+  const auto& named = pod.spec->rest->runtimeClassName;
+  if (!named || named->empty())
+    return pod.spec->overhead.empty() ? Result<Warnings>(Warnings())
+                                      : Result<Warnings>(refused(std::string(without)));
+  const std::string& name = *named;
   const auto found = store.find<RuntimeClass>({}, name);
   if (found == nullptr)
     return refused(fmt::format("pod rejected: RuntimeClass \"{}\" not found", name));
@@ -225,6 +229,8 @@ Result<Warnings> apply_runtime_class(const Store& store, const AdmissionRequest&
     if (!spec.overhead.empty() && *spec.overhead != *class_.overhead->podFixed)
       return refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead");
     spec.overhead = class_.overhead->podFixed;
+  } else if (!spec.overhead.empty()) {
+    return refused(std::string(without));
   }
   if (!class_.scheduling) return Warnings();
   for (const auto& [key, value] : *class_.scheduling->nodeSelector) {

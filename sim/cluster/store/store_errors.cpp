@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
+
 #include "objects/validation.hpp"
 
 namespace ddptwin {
@@ -122,6 +124,15 @@ Error expired_page_error(std::string rest) {
 
 Error plain_error(std::string message) {
   return {Reason::unknown, {}, std::move(message), nullptr, 500};
+}
+
+RawJson created_status_body() {
+  static const RawJson status(boost::json::object{{"kind", "Status"},
+                                                  {"apiVersion", "v1"},
+                                                  {"metadata", boost::json::object()},
+                                                  {"status", "Success"},
+                                                  {"code", 201}});
+  return status;
 }
 
 }  // namespace ddptwin

@@ -26,5 +26,7 @@ Error too_large_version_error(std::uint64_t asked, std::uint64_t current);
 Error expired_page_error(std::string rest);
 // A 500 without a reason.
 Error plain_error(std::string message);
+// Not a refusal: what a subresource answers that has nothing else to say, metav1.Status of a 201.
+RawJson created_status_body();
 
 }  // namespace ddptwin

@@ -1,5 +1,5 @@
-// scale, pods/binding, pods/eviction, namespaces/finalize (spec/kubernetes.md sections 1.1
-// and 8.5).
+// scale, pods/binding, namespaces/finalize (spec/kubernetes.md sections 1.1 and 8.5).
+// pods/eviction: store_eviction.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +7,6 @@
 #include <boost/json.hpp>
 
 #include "api/path.hpp"
-#include "cluster/pods/disruption.hpp"
 #include "cluster/store/store.hpp"
 #include "cluster/store/store_errors.hpp"
 #include "objects/codec.hpp"
@@ -84,15 +83,6 @@ Json scale_of(const Object& object) {
                       {"metadata", std::move(metadata)},
                       {"spec", std::move(spec)},
                       {"status", std::move(status)}};
-}
-
-RawJson created_status() {
-  static const RawJson status(json::object{{"kind", "Status"},
-                                           {"apiVersion", "v1"},
-                                           {"metadata", json::object()},
-                                           {"status", "Success"},
-                                           {"code", 201}});
-  return status;
 }
 
 // The text there, or none.
@@ -238,41 +228,8 @@ Store::Answer Store::bind(Context& context) {
   if (!request.dry_run) commit(context, old, bound);
   Answer answer;
   answer->code = 201;
-  answer->body = created_status();
+  answer->body = created_status_body();
   return answer;
-}
-
-// policy/v1 Eviction: the pod is told why it goes, then deleted with the options in the body. No
-// kind of disruption budget stands in its way yet (spec/kubernetes.md sections 1.12 and 3.6).
-Store::Answer Store::evict(Context& context) {
-  const api::Request& request = context.request;
-  if (request.verb != api::Verb::create) return fail(method_not_allowed_error());
-  ObjectPtr object = existing(context);
-  if (object == nullptr) return absent(context);
-  api::Request deletion = request;
-  if (const Json* body = request.body.get(); body != nullptr) {
-    const Json* name = at_path(*body, ".metadata.name");
-    if (name != nullptr && name->is_string() && name->get_string() != request.target.name)
-      return fail(Reason::bad_request, "name in URL does not match name in Eviction object");
-    TRY(deletion.remove, api::delete_options({}, at_path(*body, ".deleteOptions")));
-  }
-  Context of_deletion{deletion, context.kind, context.rows, context.actor};
-  TRY_VOID(check_preconditions(of_deletion, *object));
-  if (!request.dry_run && !object->metadata.deletionTimestamp) {
-    auto told = std::static_pointer_cast<Pod>(object->clone());
-    PodCondition disruption =
-        disruption_of(*told, loop_.now(), "EvictionByEvictionAPI", "Eviction API: evicting");
-    disruption.observedGeneration.reset();  // the others that disrupt write it
-    if (mark_disrupted(*told, std::move(disruption))) {
-      commit(context, object, told);
-      object = told;
-    }
-  }
-  TRY_VOID(remove_one(of_deletion, object));
-  api::Response response;
-  response.code = 201;
-  response.body = created_status();
-  return response;
 }
 
 // The namespace controller's write: takes its finalizer out of the spec.

@@ -29,6 +29,10 @@ struct BlameRow {
 };
 constexpr std::array blame_rows{
     BlameRow{"create ", "exceeded quota", "the namespace's ResourceQuota stands against the job"},
+    BlameRow{"create pods", "failed quota",
+             "the namespace's ResourceQuota asks for more than the manifest's template says"},
+    BlameRow{"create pods", " usage per ",
+             "the namespace's LimitRange stands against the manifest's template"},
     BlameRow{"create ", "violates PodSecurity",
              "the namespace's Pod Security level stands against the manifest's template"},
     BlameRow{"create ", "error looking up service account",

@@ -21,7 +21,6 @@ constexpr std::string_view no_scheduler_plugins =
     "nobody reads it where spec.cluster.systems does not say {scheduler-plugins: on}";
 constexpr std::string_view volumes = "every volume is a folder without it";
 constexpr std::string_view pods = "write its pods as documents of kind Pod";
-constexpr std::string_view limits = "no namespace is limited";
 constexpr std::string_view rights = "every caller may do everything";
 constexpr std::string_view outside = "nobody outside calls a pod";
 constexpr std::string_view unasked = "nobody else is asked about a write";
@@ -39,11 +38,8 @@ constexpr std::array absent_rows{
     AbsentKind{"apps/v1", "ReplicaSet", pods, true},
     AbsentKind{"v1", "ReplicationController", pods, true},
     AbsentKind{"v1", "PodTemplate", unread},
-    AbsentKind{"policy/v1", "PodDisruptionBudget", "every eviction is granted"},
     AbsentKind{"autoscaling/v1", "HorizontalPodAutoscaler", autoscaler},
     AbsentKind{"autoscaling/v2beta2", "HorizontalPodAutoscaler", autoscaler},
-    AbsentKind{"v1", "LimitRange", limits},
-    AbsentKind{"v1", "ResourceQuota", limits},
     AbsentKind{"rbac.authorization.k8s.io/v1", "Role", rights},
     AbsentKind{"rbac.authorization.k8s.io/v1", "RoleBinding", rights},
     AbsentKind{"rbac.authorization.k8s.io/v1", "ClusterRole", rights},

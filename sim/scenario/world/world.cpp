@@ -14,6 +14,7 @@
 #include "controller/host.hpp"
 #include "controller/manager/claim_protection/controller.hpp"
 #include "controller/manager/cronjob/controller.hpp"
+#include "controller/manager/disruption/controller.hpp"
 #include "controller/manager/endpoints/endpoints_controller.hpp"
 #include "controller/manager/endpoints/mirroring_controller.hpp"
 #include "controller/manager/endpoints/slice_controller.hpp"
@@ -22,6 +23,7 @@
 #include "controller/manager/namespace_lifecycle.hpp"
 #include "controller/manager/node_lifecycle/controller.hpp"
 #include "controller/manager/pod_gc.hpp"
+#include "controller/manager/resource_quota/controller.hpp"
 #include "controller/manager/statefulset/controller.hpp"
 #include "controller/manager/taint_eviction.hpp"
 #include "controller/manager/volume_binder/binder.hpp"
@@ -32,6 +34,9 @@
 #include "objects/apps_v1.hpp"
 #include "objects/batch_v1.hpp"
 #include "objects/cronjob.hpp"
+#include "objects/disruption_budget.hpp"
+#include "objects/limit_range.hpp"
+#include "objects/resource_quota.hpp"
 #include "objects/volumes.hpp"
 #include "scenario/systems/actors.hpp"
 #include "scenario/world/first_objects.hpp"
@@ -53,12 +58,14 @@ std::unique_ptr<controller::Controller> make_controller() {
 // many rows.
 struct KindOnDemand {
   const KindInfo& (*info)();
-  std::unique_ptr<controller::Controller> (*controller)();
-  std::string_view flag;  // what --controllers calls that
+  std::unique_ptr<controller::Controller> (*controller)() = nullptr;
+  std::string_view flag{};  // what --controllers calls that
   // Whose controller makes them; null: nobody's in any case.
   const KindInfo& (*maker)() = nullptr;
   // The binder looks at all of these: it makes one for another, and waits for a third.
   bool is_bound = false;
+  // What the API server has on for them; null: nothing.
+  void (*admission)(Store&) = nullptr;
 };
 constexpr std::array kinds_on_demand{
     KindOnDemand{&CronJob::info, &make_controller<controller::CronJobController>,
@@ -78,6 +85,17 @@ constexpr std::array kinds_on_demand{
                  "persistentvolume-protection-controller", nullptr, true},
     KindOnDemand{&StorageClass::info, &make_controller<controller::volume_binder::Binder>,
                  volume_binder_flag, nullptr, true},
+    KindOnDemand{.info = &PodDisruptionBudget::info,
+                 .controller = &make_controller<controller::DisruptionController>,
+                 .flag = "disruption-controller"},
+    KindOnDemand{.info = &PodDisruptionBudget::info,
+                 .controller = &make_controller<controller::DoubleBudgetController>,
+                 .flag = "disruption-controller"},
+    KindOnDemand{.info = &LimitRange::info, .admission = &add_limit_admission},
+    KindOnDemand{.info = &ResourceQuota::info,
+                 .controller = &make_controller<controller::ResourceQuotaController>,
+                 .flag = "resourcequota-controller",
+                 .admission = &add_quota_admission},
 };
 
 }  // namespace
@@ -361,6 +379,8 @@ World::World(Loop& loop, WorldOptions options, PodRuntime* runtime)
   if (parts.binds_claims) add_default_class_admission(parts.store);
   if (parts.options.controller_manager) parts.install_controller_manager();
   for (const InstalledSystem& one : parts.options.systems) one.system->install(parts, one);
+  for (const KindOnDemand& row : kinds_on_demand)
+    if (row.admission != nullptr && parts.is_told_of(row.info())) row.admission(parts.store);
   if (parts.options.scheduler)
     parts.add_scheduler("kube-scheduler", [](Loop& l, api::ApiClient& client, Trace& trace) {
       return std::make_unique<Scheduler>(l, client, trace);
