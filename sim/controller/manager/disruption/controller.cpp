@@ -1,6 +1,7 @@
 #include "controller/manager/disruption/controller.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -32,7 +33,7 @@ using PodPtr = std::shared_ptr<const Pod>;
 std::string go_text(const std::optional<LabelSelector>& selector) {
   if (!selector) return "nil";
   std::string text = "&LabelSelector{MatchLabels:map[string]string{";
-  for (const auto& [key, value] : *selector->matchLabels)
+  for (const auto& [key, value] : selector->matchLabels)
     text += fmt::format("{}: {},", key.view(), value.view());
   text += "},MatchExpressions:[]LabelSelectorRequirement{";
   for (const LabelSelectorRequirement& one : selector->matchExpressions)
@@ -172,10 +173,10 @@ Result<Pass::Status> Pass::counted() {
     status.desiredHealthy =
         std::max(0, status.expectedPods - scaled(*spec.maxUnavailable, status.expectedPods));
   } else if (spec.minAvailable) {
-    if (spec.minAvailable->is_text)
+    status.expectedPods = static_cast<std::int32_t>(pods_.size());
+    if (spec.minAvailable->is_text) {
       TRY(status.expectedPods, expected_scale());
-    else
-      status.expectedPods = static_cast<std::int32_t>(pods_.size());
+    }
     status.desiredHealthy = scaled(*spec.minAvailable, status.expectedPods);
   }
   status.disruptedPods = disrupted();

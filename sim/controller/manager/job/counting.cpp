@@ -13,11 +13,12 @@ namespace {
 constexpr std::size_t uncounted_max = 500;
 
 void put(std::vector<std::string>& uids, std::string_view uid) { uids.emplace_back(uid); }
+
+}  // namespace
+
 bool has(const std::vector<std::string>& uids, std::string_view uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
-
-}  // namespace
 
 boost::json::object without_finalizer() {
   return {{"metadata", boost::json::object{{"$deleteFromPrimitiveList/finalizers",

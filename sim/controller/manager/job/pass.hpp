@@ -25,6 +25,8 @@ struct Ending {
   bool is_success() const { return type == "SuccessCriteriaMet"; }
 };
 
+// Whether the uid is one of those.
+bool has(const std::vector<std::string>& uids, std::string_view uid);
 // The patch that takes the tracking finalizer away.
 boost::json::object without_finalizer();
 
