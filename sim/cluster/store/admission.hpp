@@ -39,12 +39,6 @@ void add_default_admission(Store& store);
 void add_pod_reference_admission(Store& store);
 // DefaultStorageClass: a claim that says nothing of a class gets the default one, if there is one.
 void add_default_class_admission(Store& store);
-// LimitRanger: what containers leave unsaid is filled in from the namespace's LimitRanges, and what
-// is out of their bounds is refused (§3.6).
-void add_limit_admission(Store& store);
-// ResourceQuota: what its namespace's quotas have no room for is refused, the rest counted at once
-// (§3.6). The last of the chain, after whoever else may refuse.
-void add_quota_admission(Store& store);
 // PodTopologyLabels: a pod on a node carries the labels of its zone and region.
 void copy_topology_labels(const Store& store, Pod& pod);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cluster/pods/resources.hpp"
+#include "cluster/store/namespace_limits.hpp"
 #include "cluster/store/store.hpp"
 #include "cluster/store/store_errors.hpp"
 #include "objects/limit_range.hpp"

@@ -1,6 +1,7 @@
 // What the recordings limitrange-* do not show of LimitRanger (spec/kubernetes.md §3.6).
 #include <gtest/gtest.h>
 
+#include "cluster/store/namespace_limits.hpp"
 #include "cluster/store/store.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/core_v1.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cluster/pods/quota_usage.hpp"
+#include "cluster/store/namespace_limits.hpp"
 #include "cluster/store/store.hpp"
 #include "cluster/store/store_errors.hpp"
 #include "objects/resource_quota.hpp"

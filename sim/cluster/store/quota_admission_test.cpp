@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cluster/store/namespace_limits.hpp"
 #include "cluster/store/store.hpp"
 #include "core/virtual_loop.hpp"
 #include "objects/batch_v1.hpp"

@@ -26,7 +26,6 @@ namespace ddptwin {
 class ObjectFilter;
 struct FieldManager;
 struct Namespace;
-struct Pod;
 
 // Invariants: objects are immutable once stored; every accepted write takes the next number of one
 // store-wide revision, which is the object's resourceVersion; a write that changes nothing takes
@@ -286,11 +285,8 @@ class Store {
   Answer call_subresource(Context& context);
   Answer scale(Context& context);
   Answer bind(Context& context);
-  Answer finalize_namespace(Context& context);
-
-  // store_eviction.cpp
   Answer evict(Context& context);
-  Status ask_budgets(const Pod& pod, bool dry_run);
+  Answer finalize_namespace(Context& context);
 
   // store_watch.cpp
   void publish(Table& table, std::uint64_t revision, const ObjectPtr& before,

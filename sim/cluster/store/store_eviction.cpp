@@ -90,13 +90,12 @@ bool may_go_unhealthy(const PodDisruptionBudget& budget, const Pod& pod) {
          budget.status.currentHealthy >= budget.status.desiredHealthy;
 }
 
-}  // namespace
-
 // A pod that may go is taken off what its budget allows.
-Status Store::ask_budgets(const Pod& pod, bool dry_run) {
-  if (is_beside_budgets(pod) || kinds_.share(PodDisruptionBudget::info()) == nullptr) return {};
+Status ask_budgets(Store& store, const Pod& pod, bool dry_run) {
+  if (is_beside_budgets(pod) || store.kinds().share(PodDisruptionBudget::info()) == nullptr)
+    return {};
   std::shared_ptr<const PodDisruptionBudget> budget;
-  for (const auto& [key, object] : objects(PodDisruptionBudget::info())) {
+  for (const auto& [key, object] : store.objects(PodDisruptionBudget::info())) {
     if (!guards(static_cast<const PodDisruptionBudget&>(*object), pod)) continue;
     if (budget != nullptr)
       return fail(plain_error(
@@ -112,11 +111,14 @@ Status Store::ask_budgets(const Pod& pod, bool dry_run) {
         processing_retry_seconds);
   if (budget->status.disruptionsAllowed == 0) return refuse_for_budget(cause_of(*budget));
   auto less = std::make_shared<PodDisruptionBudget>(*budget);
-  if (--less->status.disruptionsAllowed == 0) tell_whether_allowed(*less, loop_.now());
-  less->status.disruptedPods.insert_or_assign(pod.metadata.name.str(), loop_.now().floor_seconds());
-  if (!dry_run) TRY_VOID(call(api::update(std::move(less), "status"), eviction_actor));
+  if (--less->status.disruptionsAllowed == 0) tell_whether_allowed(*less, store.loop().now());
+  less->status.disruptedPods.insert_or_assign(pod.metadata.name.str(),
+                                              store.loop().now().floor_seconds());
+  if (!dry_run) TRY_VOID(store.call(api::update(std::move(less), "status"), eviction_actor));
   return {};
 }
+
+}  // namespace
 
 // policy/v1 Eviction: the pod is told why it goes, then deleted with the options in the body.
 Store::Answer Store::evict(Context& context) {
@@ -131,7 +133,7 @@ Store::Answer Store::evict(Context& context) {
   }
   ObjectPtr object = existing(context);
   if (object == nullptr) return absent(context);
-  TRY_VOID(ask_budgets(static_cast<const Pod&>(*object), deletion.dry_run));
+  TRY_VOID(ask_budgets(*this, static_cast<const Pod&>(*object), deletion.dry_run));
   Context of_deletion{deletion, context.kind, context.rows, context.actor};
   of_deletion.place = context.place;
   TRY_VOID(check_preconditions(of_deletion, *object));

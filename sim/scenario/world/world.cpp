@@ -9,6 +9,7 @@
 #include "cluster/kubelet/cluster_view.hpp"
 #include "cluster/kubelet/kubelet.hpp"
 #include "cluster/scheduler/scheduler.hpp"
+#include "cluster/store/namespace_limits.hpp"
 #include "cluster/store/store.hpp"
 #include "cluster/store/store_client.hpp"
 #include "controller/host.hpp"

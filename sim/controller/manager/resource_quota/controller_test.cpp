@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cluster/store/namespace_limits.hpp"
 #include "controller/host.hpp"
 #include "controller/manager/manager_test_fixture.hpp"
 #include "objects/resource_quota.hpp"
