@@ -147,7 +147,8 @@ class Worker {
   void kill(const Pod& pod) {
     if (pod.status.containerStatuses.empty()) return;
     const std::string id = pod.status.containerStatuses.front().rest->containerID.str();
-    runtime_.signal_container(id.substr(id.rfind('/') + 1), SIGKILL, [](const Result<void>&) {});
+    runtime_.signal_container(id.substr(id.rfind('/') + 1), SIGKILL, {},
+                              [](const Result<void>&) {});
   }
 
   // A worker says what it goes on from before its first step.

@@ -35,10 +35,10 @@ bool has_mode(const Scenario& one, Mode mode) {
   return std::find(one.modes.begin(), one.modes.end(), mode) != one.modes.end();
 }
 
-// What --mode asks of a scenario; without it real time where the scenario has it.
+// What --mode asks of a scenario; without it the first of its modes.
 std::vector<Mode> modes_of(const RunArguments& arguments, const Scenario& one) {
   if (arguments.mode == "both") return {Mode::real, Mode::virtual_};
-  if (arguments.mode.empty()) return {has_mode(one, Mode::real) ? Mode::real : Mode::virtual_};
+  if (arguments.mode.empty()) return {one.modes.front()};
   return {arguments.mode == "real" ? Mode::real : Mode::virtual_};
 }
 

@@ -9,6 +9,7 @@
 #include "scenario/language/cluster_options.hpp"
 #include "scenario/report/reports.hpp"
 #include "scenario/run/end_signals.hpp"
+#include "scenario/run/judged_faults.hpp"
 #include "scenario/run/namespaces.hpp"
 #include "scenario/run/real_cluster.hpp"
 #include "scenario/run/virtual_run.hpp"
@@ -42,6 +43,13 @@ bool uses_worker(const Scenario& scenario, const std::vector<NamedImage>& images
                      });
 }
 
+bool cuts_links(const FaultPlan& plan) {
+  return std::any_of(plan.faults.begin(), plan.faults.end(), [](const Fault& fault) {
+    const std::string_view port = row_of(fault.kind).port;
+    return port == "link" || port == "node";
+  });
+}
+
 // All that one run in real time needs, alive as long as it.
 class RealRun {
  public:
@@ -52,6 +60,7 @@ class RealRun {
 
  private:
   Status start(const std::vector<NamedImage>& images);
+  void give_up(const Error& error);
   void draw_again();
   void on_signal();
   void settle(Duration least);
@@ -62,6 +71,7 @@ class RealRun {
   asio::io_context io_{1};
   RealLoop loop_{io_};
   EndSignals signals_{io_, [this] { loop_.enter([this] { on_signal(); }); }};
+  std::unique_ptr<FaultInjector> injector_{};  // null: no faults in this run
   std::unique_ptr<RealCluster> cluster_{};
   std::unique_ptr<api::ApiClient> client_{};
   std::unique_ptr<Engine> engine_{};
@@ -72,24 +82,26 @@ class RealRun {
 
 Result<RunResult> RealRun::go() {
   const auto images = images_of(scenario_, options_.python);
-  TRY(cluster_, RealCluster::make(loop_, cluster_options(scenario_, options_.seed), images,
-                                  uses_worker(scenario_, images)));
+  WorldOptions cluster = cluster_options(scenario_, options_.seed);
+  const FaultPlan& plan = scenario_.faults;
+  if (!plan.faults.empty() || plan.heal) {
+    injector_ = std::make_unique<FaultInjector>(loop_, plan);
+    cluster.faults = injector_.get();
+  }
+  TRY(cluster_, RealCluster::make(loop_, std::move(cluster), images, uses_worker(scenario_, images),
+                                  cuts_links(plan)));
   World& world = cluster_->world();
+  if (injector_)
+    injector_->attach(world, cluster_->fault_ports([this](const Error& error) { give_up(error); }));
   client_ = world.client("user");
   engine_ =
       std::make_unique<Engine>(loop_, world.trace(), *client_, scenario_,
                                ports_of(cluster_->runtime()), [this] { settle(options_.settle); });
   engine_->watch_host();
   reports_.attach(world.trace());
-  cluster_->runtime().on_lost([this](const Error& error) {
-    if (!failed_) failed_ = error;
-    io_.stop();
-  });
+  cluster_->runtime().on_lost([this](const Error& error) { give_up(error); });
   loop_.enter([this, &images] {
-    if (auto started = start(images); !started) {
-      failed_ = std::move(started).error();
-      io_.stop();
-    }
+    if (auto started = start(images); !started) give_up(started.error());
   });
   if (!failed_) io_.run();
   redraw_.cancel();
@@ -100,9 +112,16 @@ Result<RunResult> RealRun::go() {
   result.python = options_.python;
   result.timeout = options_.timeout;
   result.interrupted = interrupted_;
+  if (injector_ && !plan.faults.empty())
+    result.faults = judged_faults(plan, *injector_, engine_->started_at(), loop_.now());
   result.artefacts = options_.artefacts.path();
   TRY_VOID(reports_.finish(result));
   return result;
+}
+
+void RealRun::give_up(const Error& error) {
+  if (!failed_) failed_ = error;
+  io_.stop();
 }
 
 Status RealRun::start(const std::vector<NamedImage>& images) {
@@ -114,6 +133,7 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   TRY_VOID(add_namespaces(world, scenario_));
   TRY_VOID(add_claims(world, scenario_));
   write_notes(world.trace(), images, scenario_, Mode::real);
+  if (injector_) TRY_VOID(injector_->start());
   engine_->start();
   return {};
 }

@@ -34,7 +34,7 @@ TEST_F(LifecycleTest, a_killed_main_process_is_137) {
   ASSERT_TRUE(id) << id.error().text();
   ASSERT_TRUE(wait_for_line(*id, "up"));
   ASSERT_TRUE(
-      wait<void>([&](auto done) { runtime->signal_container(*id, SIGKILL, std::move(done)); }));
+      wait<void>([&](auto done) { runtime->signal_container(*id, SIGKILL, {}, std::move(done)); }));
   EXPECT_EQ(wait_for_end(*id).exit_code, 137);
 }
 
@@ -55,7 +55,7 @@ TEST_F(LifecycleTest, an_end_is_put_down_to_who_sent_the_signal) {
   using End = std::function<void(const SandboxId&, const ContainerId&)>;
   const End ends[] = {
       [&](const auto&, const auto& id) {
-        runtime->signal_container(id, SIGKILL, [](const Result<void>&) {});
+        runtime->signal_container(id, SIGKILL, {}, [](const Result<void>&) {});
       },
       [&](const auto&, const auto& id) {
         runtime->stop_container(id, 0, [](const Result<void>&) {});

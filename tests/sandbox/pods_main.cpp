@@ -29,7 +29,10 @@ class Pods {
     config.uid = fmt::format("pod-{}", ++pods_);
     config.hostname = config.uid;
     runtime_.run_sandbox(config, [this](Result<SandboxStatus> pod) {
-      if (pod) create(pod->id);
+      if (!pod) return;
+      // A rule of the network's is no more to be left than a namespace.
+      runtime_.set_links({{pod->ip, "", true, true}}, [](const Result<void>&) {});
+      create(pod->id);
     });
   }
 

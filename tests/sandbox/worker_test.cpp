@@ -69,8 +69,8 @@ TEST_F(WorkerTest, a_worker_dies_of_a_signal_and_its_peer_sees_the_connection_cl
   const auto worker = start_worker(two.id, {1, 2, one.ip}, args);
   ASSERT_TRUE(worker) << worker.error().text();
   ASSERT_TRUE(wait_for_line(*worker, "step 3/"));
-  ASSERT_TRUE(
-      wait<void>([&](auto done) { runtime->signal_container(*worker, SIGKILL, std::move(done)); }));
+  ASSERT_TRUE(wait<void>(
+      [&](auto done) { runtime->signal_container(*worker, SIGKILL, {}, std::move(done)); }));
   EXPECT_EQ(wait_for_end(*worker).exit_code, 137);
   EXPECT_EQ(wait_for_end(*master).exit_code, 1);
   EXPECT_THAT(log_of(*master), HasSubstr("RuntimeError"));

@@ -99,7 +99,7 @@ TEST(Containers, a_stopped_process_gets_sigterm_when_it_goes_on) {
 TEST(Containers, a_signal_to_what_does_not_run_is_refused) {
   TestPods pods;
   std::string error;
-  pods.runtime().signal_container("nobody", SIGKILL,
+  pods.runtime().signal_container("nobody", SIGKILL, {},
                                   [&](Result<void> done) { error = done.error().where; });
   pods.run(1ms);
   EXPECT_EQ(error, "NotFound");

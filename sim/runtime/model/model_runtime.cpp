@@ -7,6 +7,7 @@
 
 #include "core/text_table.hpp"
 #include "objects/image_reference.hpp"
+#include "runtime/model/chosen_processes.hpp"
 #include "runtime/model/commands.hpp"
 #include "runtime/model/kernel.hpp"
 #include "runtime/process/container_rules.hpp"
@@ -453,14 +454,18 @@ void ModelRuntime::stop_container(const ContainerId& id, std::int64_t grace_peri
                   [&parts, process, number] { parts.kernel.signal(process, number); });
 }
 
-void ModelRuntime::signal_container(const ContainerId& id, int number, Done<void> done) {
+void ModelRuntime::signal_container(const ContainerId& id, int number, const ProcessChoice& choice,
+                                    Done<void> done) {
   Parts& parts = *parts_;
   ModelContainer* container = parts.running(id);
-  if (container == nullptr)
-    return parts.answer<void>(parts.lane, std::move(done),
-                              fail(Reason::not_found, "no such container", "NotFound"));
+  std::vector<ProcessId> meant;
+  if (container != nullptr) meant = model::meant_by(parts.kernel, *container, choice);
+  if (container == nullptr || (meant.empty() && !choice.is_first()))
+    return parts.answer<void>(container == nullptr ? parts.lane : container->pod->lane,
+                              std::move(done),
+                              fail(Reason::not_found, "no such process", "NotFound"));
   parts.kernel.hit(*container);
-  parts.kernel.signal(container->processes.front(), number);
+  for (const ProcessId process : meant) parts.kernel.signal(process, number);
   parts.answer<void>(container->pod->lane, std::move(done), {});
 }
 
@@ -568,6 +573,7 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
   start.argv = std::move(command);
   start.env = container->environment;
   start.program = std::move(*program);
+  start.new_session = true;
   const auto sink = std::make_shared<model::Sink>(
       model::Sink{.to = model::Sink::To::text, .text = running->output});
   start.output.sink = start.error_output.sink = sink;

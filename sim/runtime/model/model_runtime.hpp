@@ -15,6 +15,7 @@
 #include "runtime/model/program.hpp"
 #include "runtime/model/resolver.hpp"
 #include "runtime/model/workload.hpp"
+#include "runtime/process_choice.hpp"
 #include "runtime/runtime.hpp"
 
 namespace ddptwin {
@@ -49,8 +50,10 @@ class ModelRuntime final : public PodRuntime {
   // No registry has it, whatever is known of its other tags.
   void add_missing_image(const std::string& reference);
 
-  // A signal to the main process of a container that runs (fault injection, `kill` steps).
-  void signal_container(const ContainerId& id, int number, Done<void> done);
+  // A signal to a process of a container that runs (fault injection, `kill` steps). NotFound: there
+  // is no such process.
+  void signal_container(const ContainerId& id, int number, const ProcessChoice& choice,
+                        Done<void> done);
   // Whether a signal would reach the main process: it may have ended a moment ago, and nobody has
   // heard of it yet.
   bool is_alive(const ContainerId& id) const;

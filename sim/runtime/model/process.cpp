@@ -213,8 +213,8 @@ bool Process::signal_pid(int pid, int number) {
 }
 
 // A session has one group here: nobody but who begins one leaves it.
-void Process::signal_group(int number) {
-  Kernel& kernel = *state_->kernel;
+std::vector<ProcessId> Process::group() const {
+  const Kernel& kernel = *state_->kernel;
   const auto leader_of = [&kernel](const Process* process) {
     while (!process->state().new_session) {
       const Process* parent = kernel.find(process->state().parent);
@@ -230,7 +230,12 @@ void Process::signal_group(int number) {
     if (process != nullptr && one != self && leader_of(process) == own) group.push_back(one);
   }
   group.push_back(self);
-  for (const ProcessId one : group)
+  return group;
+}
+
+void Process::signal_group(int number) {
+  Kernel& kernel = *state_->kernel;
+  for (const ProcessId one : group())
     if (number != 0 && kernel.find(one) != nullptr) kernel.signal(one, number);
 }
 

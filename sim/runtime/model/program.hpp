@@ -174,7 +174,8 @@ class Process final : public Timers {
   bool kill(ProcessId child, int number);
   // kill(2): by its number within the container. 0 as `number` only asks.
   bool signal_pid(int pid, int number);
-  // All of its process group, itself the last (kill(2) with 0).
+  std::vector<ProcessId> group() const;  // all of its process group, itself the last
+  // To all of its process group, itself the last (kill(2) with 0).
   void signal_group(int number);
   bool is_alive(ProcessId child) const;
   int pid_of(ProcessId child) const;  // as pid(); 0: no such child

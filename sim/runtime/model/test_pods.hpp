@@ -166,7 +166,7 @@ class TestPods {
   ContainerReport report(const std::string& pod) const { return *runtime_.report(latest_.at(pod)); }
   Duration ended_at(const std::string& pod) const { return *report(pod).finished_at - begin_; }
   void signal(const std::string& pod, int number) {
-    runtime_.signal_container(latest_.at(pod), number, [](Result<void>) {});
+    runtime_.signal_container(latest_.at(pod), number, {}, [](Result<void>) {});
   }
   std::string last_error(const std::string& pod) const {
     for (auto one = lines_.rbegin(); one != lines_.rend(); ++one) {

@@ -238,6 +238,23 @@ void ProcessRuntime::image_made(const std::string& name, const Reply& reply) {
   }
 }
 
+// --- what is wrong between them ---
+
+void ProcessRuntime::set_links(std::vector<sandbox::SetLinks::Link> links, Done<void> done) {
+  supervisor_->call(
+      Operation::set_links, sandbox::SetLinks{std::move(links)}, {},
+      [this, done = std::move(done)](const Reply& reply) mutable {
+        answer(loop_, lane_, std::move(done),
+               reply.outcome == Outcome::ok ? Result<void>() : Result<void>(fail(error_of(reply))));
+      });
+}
+
+Status ProcessRuntime::try_links(std::vector<sandbox::SetLinks::Link> links) {
+  const auto tried = supervisor_->call_and_wait(
+      Operation::set_links, sandbox::encode(sandbox::SetLinks{std::move(links)}));
+  return tried ? Status() : fail(tried.error());
+}
+
 // --- what they take ---
 
 void ProcessRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) {

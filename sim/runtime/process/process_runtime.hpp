@@ -15,6 +15,7 @@
 #include "runtime/process/output_pipe.hpp"
 #include "runtime/process/pod_addresses.hpp"
 #include "runtime/process/supervisor_client.hpp"
+#include "runtime/process_choice.hpp"
 #include "runtime/runtime.hpp"
 
 namespace ddptwin {
@@ -61,8 +62,16 @@ class ProcessRuntime final : public PodRuntime {
   // is answered with an error, and so is all that is asked later.
   void on_lost(std::function<void(const Error&)> lost);
 
-  // A signal to the main process of a container that runs (fault injection, `kill` steps).
-  void signal_container(const ContainerId& id, int number, Done<void> done);
+  // A signal to a process of a container that runs (fault injection, `kill` steps). NotFound: there
+  // is no such process.
+  void signal_container(const ContainerId& id, int number, const ProcessChoice& choice,
+                        Done<void> done);
+  // The main process ends as if by itself: it is killed, and that code is told of it.
+  void exit_container(const ContainerId& id, int code, Done<void> done);
+  // All that is wrong between addresses from now on.
+  void set_links(std::vector<sandbox::SetLinks::Link> links, Done<void> done);
+  // The same, waited for. For start-up: whether this kernel can do it.
+  Status try_links(std::vector<sandbox::SetLinks::Link> links);
 
   void run_sandbox(SandboxOrder order, Done<SandboxStatus> done) override;
   void stop_sandbox(const SandboxId& id, Done<void> done) override;
@@ -106,6 +115,7 @@ class ProcessRuntime final : public PodRuntime {
   ProcessRuntime(RealLoop& loop, std::unique_ptr<sandbox::SupervisorClient> supervisor);
 
   std::string new_id(const std::string& of);
+  void send_signal(sandbox::SignalContainer order, Done<void> done);
   Result<int> open_socket(const std::string& address, std::uint16_t port, bool stream);
   // What comes of an attempt to connect: an errno, and where that is 0 the socket.
   using Dialled = UniqueFunction<void(Result<int>, boost::asio::posix::stream_descriptor*)>;

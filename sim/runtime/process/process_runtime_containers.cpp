@@ -312,11 +312,24 @@ void ProcessRuntime::stop_container(const ContainerId& id, std::int64_t grace_pe
       loop_.after(container.lane, std::chrono::seconds(grace_period), [send] { send(SIGKILL); });
 }
 
-void ProcessRuntime::signal_container(const ContainerId& id, int number, Done<void> done) {
-  if (const auto found = containers_.find(id); found != containers_.end())
+void ProcessRuntime::signal_container(const ContainerId& id, int number,
+                                      const ProcessChoice& choice, Done<void> done) {
+  sandbox::SignalContainer order{id.str(), number};
+  if (choice.rank) order.rank = *choice.rank;
+  order.command = choice.command;
+  order.group = choice.group;
+  send_signal(std::move(order), std::move(done));
+}
+
+void ProcessRuntime::exit_container(const ContainerId& id, int code, Done<void> done) {
+  send_signal({id.str(), SIGKILL, code & 0xff}, std::move(done));
+}
+
+void ProcessRuntime::send_signal(sandbox::SignalContainer order, Done<void> done) {
+  if (const auto found = containers_.find(order.container); found != containers_.end())
     found->second->cause = loop_.context();
   supervisor_->call(
-      Operation::signal_container, sandbox::SignalContainer{id.str(), number}, {},
+      Operation::signal_container, order, {},
       [this, done = std::move(done)](const Reply& reply) mutable {
         answer(loop_, lane_, std::move(done),
                reply.outcome == Outcome::ok ? Result<void>() : Result<void>(fail(error_of(reply))));

@@ -27,6 +27,7 @@ enum class Operation : std::uint8_t {
   kill_exec,
   usage,
   make_disk,
+  set_links,
 };
 
 // The first request: builds the cluster's file tree and its bridge.
@@ -176,9 +177,32 @@ struct StartContainer {
 };
 
 struct SignalContainer {
-  std::string container;
+  std::string container{};
   std::int32_t number = 0;
-  static void each(auto& self, auto&& field) { field(self.container), field(self.number); }
+  std::int32_t exit_code = -1;  // the first process is to look as if it had ended by itself; -1: no
+  // ProcessChoice; a rank below 0 is none.
+  std::int64_t rank = -1;
+  std::string command{};
+  bool group = false;
+  static void each(auto& self, auto&& field) {
+    field(self.container), field(self.number), field(self.exit_code), field(self.rank);
+    field(self.command), field(self.group);
+  }
+};
+
+// All that is wrong with the network from now on; the empty list heals it.
+struct SetLinks {
+  struct Link {
+    std::string from;    // an address
+    std::string to;      // another; empty: every pod, every node and the DNS
+    bool drop = false;   // nothing passes, either way
+    bool reset = false;  // `from` refuses what comes from there (TCP)
+    static void each(auto& self, auto&& field) {
+      field(self.from), field(self.to), field(self.drop), field(self.reset);
+    }
+  };
+  std::vector<Link> links;
+  static void each(auto& self, auto&& field) { field(self.links); }
 };
 
 // Descriptors: stdout, stderr. As StartContainer, with ExecExited at its end.

@@ -176,7 +176,8 @@ json::object Subject::spec(const Demand& demand, const FaultPlan& plan, std::uin
   expect.push_back(watched(demand.heal));
   spec["expect"] = std::move(expect);
   spec["timeout"] = format_go_duration(demand.heal + demand.within + std::chrono::minutes(10));
-  spec["modes"] = json::array{"virtual"};
+  json::array& modes = (spec["modes"] = json::array{"virtual"}).as_array();
+  if (virtual_only(plan) == nullptr && virtual_only(faults()) == nullptr) modes.push_back("real");
 
   json::object& invariants = object_in(spec, "invariants");
   // A copy: a member that is added or erased moves the others.

@@ -364,7 +364,7 @@ void FaultInjector::Parts::record(Active& one, const std::string& subject) {
   if (++acts.times == 1) acts.first = loop.now();
   Record record;
   record.values.emplace_back("port", one.row->port);
-  if (one.fault->kind == FaultKind::process_kill)
+  if (one.fault->kind == FaultKind::process_kill && strikes_first(*one.fault))
     record.values.emplace_back("signal", std::to_string(signal_of(*one.fault)));
   write(std::move(record), subject, to_yaml(*one.fault));
   one.record = loop.context();
@@ -376,6 +376,14 @@ FaultInjector::FaultInjector(Loop& loop, FaultPlan plan)
     : parts_(std::make_unique<Parts>(loop, std::move(plan))) {}
 
 FaultInjector::~FaultInjector() = default;
+
+void RuntimePorts::use(model::Network& network) {
+  set_host = [&network](const std::string& address, const model::LinkFault& fault) {
+    network.set_host(address, fault);
+  };
+  set_link = [&network](const std::string& from, const std::string& to,
+                        const model::LinkFault& fault) { network.set_link(from, to, fault); };
+}
 
 void FaultInjector::attach(World& world, RuntimePorts ports) {
   DDPTWIN_ASSERT(ports.signal && ports.exit);

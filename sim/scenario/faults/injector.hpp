@@ -11,7 +11,8 @@
 
 namespace ddptwin::model {
 class Network;
-}
+struct LinkFault;
+}  // namespace ddptwin::model
 
 namespace ddptwin::scenario {
 
@@ -23,7 +24,16 @@ struct RuntimePorts {
   std::function<void(const RunningContainer& container, int code)> exit{};
   // Whether its first process is still there to be hit; null: nobody knows better than its report.
   std::function<bool(const RunningContainer& container)> is_alive{};
-  model::Network* network = nullptr;  // null: faults of links do nothing
+  // The same to one of its processes. NotFound: there is none. Null: only first ones are hit.
+  std::function<void(const RunningContainer& container, int signal, const ProcessChoice& choice,
+                     Done<void> done)>
+      signal_chosen{};
+  // What is wrong with all that goes to and from an address, and with what goes between two. Null:
+  // faults of links do nothing.
+  std::function<void(const std::string& address, const model::LinkFault& fault)> set_host{};
+  std::function<void(const std::string& from, const std::string& to, const model::LinkFault& fault)>
+      set_link{};
+  void use(model::Network& network);
 };
 
 // How often a fault has acted, and when it did first.

@@ -138,13 +138,27 @@ void FaultInjector::Parts::strike(Active& one, const RunningContainer& container
   if (!report || report->phase != ContainerPhase::running) return check_healed();
   if (ports.is_alive && !ports.is_alive(container)) return check_healed();
   const Fault& fault = *one.fault;
-  record(one, container.namespace_ + "/" + container.pod + "/" + container.name);
-  if (fault.kind == FaultKind::process_kill) {
+  const std::string subject = container.namespace_ + "/" + container.pod + "/" + container.name;
+  record(one, subject);
+  if (fault.kind == FaultKind::process_kill && !strikes_first(fault)) {
+    ports.signal_chosen(container, signal_of(fault), fault.which,
+                        [this, &one, subject](const Result<void>& result) {
+                          if (!result) missed(one, subject);
+                        });
+  } else if (fault.kind == FaultKind::process_kill) {
     ports.signal(container, signal_of(fault));
   } else {
     ports.exit(container, static_cast<int>(fault.code.value_or(1)));
   }
   check_healed();
+}
+
+// It has not acted: whom it meant is not there.
+void FaultInjector::Parts::missed(Active& one, const std::string& subject) {
+  --acted[one.index].times;
+  Record record;
+  record.values.emplace_back("port", one.row->port);
+  write(std::move(record), subject, one.fault->which.text() + " is not there");
 }
 
 bool FaultInjector::Parts::strike_running(Active& one) {
@@ -198,23 +212,23 @@ void FaultInjector::Parts::end_link(Active& one) {
 
 // The network knows one fault of an address, and one of a pair: all that go on, together.
 void FaultInjector::Parts::set_host(const std::string& address) {
-  if (ports.network == nullptr) return;
+  if (!ports.set_host) return;
   model::LinkFault all;
   for (const Active& one : actives)
     if (one.addresses.contains(address)) add(one.link, all);
-  ports.network->set_host(address, all);
+  ports.set_host(address, all);
 }
 
 void FaultInjector::Parts::set_link(const std::string& from, const std::string& to) {
-  if (ports.network == nullptr) return;
+  if (!ports.set_link) return;
   model::LinkFault there, back;
   for (const Active& one : actives) {
     if (one.links.contains({from, to})) add(one.link, there);
     if (one.links.contains({to, from})) add(one.link, back);
   }
-  ports.network->set_link(from, to, there);
+  ports.set_link(from, to, there);
   // A link that heals does so both ways.
-  if (there.none() && !back.none()) ports.network->set_link(to, from, back);
+  if (there.none() && !back.none()) ports.set_link(to, from, back);
 }
 
 // ---- processes ---------------------------------------------------------------------------------

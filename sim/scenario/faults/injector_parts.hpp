@@ -11,6 +11,11 @@
 
 namespace ddptwin::scenario {
 
+// Whether a kill is for a container's first process alone.
+inline bool strikes_first(const Fault& fault) {
+  return fault.which.is_first() && !fault.which.group;
+}
+
 struct FaultInjector::Parts {
   // One fault of the plan on its way.
   enum class Stage : std::uint8_t {
@@ -76,6 +81,7 @@ struct FaultInjector::Parts {
   void finish(Active& one);
   void strike(Active& one, const RunningContainer& container);
   bool strike_running(Active& one);
+  void missed(Active& one, const std::string& subject);
   // Whether a fault that goes on, other than this one, is of that sort: what two of them take away
   // comes back with the last.
   template <class Sort>

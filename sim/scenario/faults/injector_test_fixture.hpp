@@ -76,7 +76,7 @@ struct Disturbed {
     ports.exit = [this](const RunningContainer& c, int code) {
       runtime.container_exit(c.namespace_, c.pod, c.name, code);
     };
-    ports.network = &network;
+    ports.use(network);
     injector.attach(world, std::move(ports));
     for (const char* worker : {"j-worker-0", "j-worker-1"})
       runtime.set("default", worker, "exit.init-pytorch", "0 after 1");

@@ -1,5 +1,7 @@
 #include "scenario/language/fault.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
@@ -63,8 +65,9 @@ constexpr std::array rows{
              "the agent's process ends and begins anew after `for` (1s, and no sooner); containers "
              "go on",
              Writer::kubelet},
-    FaultRow{Kind::process_kill, "process", "kill", Counts::start, "of container step signal", "of",
-             once, "its first process gets `signal` (9)"},
+    FaultRow{Kind::process_kill, "process", "kill", Counts::start,
+             "of container step signal rank command group", "of", once,
+             "its first process, or that of a `rank`, or those of a `command`, gets `signal` (9)"},
     FaultRow{Kind::process_exit, "process", "exit", Counts::start, "of container step code", "of",
              once, "it ends by itself with `code` (1)"},
     FaultRow{Kind::link_drop, "link", "drop", Counts::none, "of to step for", "of", until_healed,
@@ -74,7 +77,8 @@ constexpr std::array rows{
              "`of` refuses what comes from the other end, which is told so when it sends next; "
              "`of` itself is told nothing"},
     FaultRow{Kind::link_delay, "link", "delay", Counts::none, "of to step for delay", "of",
-             until_healed, "each message takes `delay` (200ms) longer"},
+             until_healed, "each message takes `delay` (200ms) longer", Writer::none,
+             "without root no kernel is sure to hold packets back (netem)"},
     FaultRow{Kind::dns_late, "dns", "late", Counts::question, "of for delay", "", once,
              "the answer comes `delay` (3s) late"},
     FaultRow{Kind::dns_lost, "dns", "lost", Counts::question, "of for", "", once,
@@ -132,6 +136,17 @@ bool can_last_nothing(const FaultRow& row) {
          row.kind == FaultKind::kubelet_restart;
 }
 
+const Fault* virtual_only(const FaultPlan& plan) {
+  for (const Fault& fault : plan.faults)
+    if (!row_of(fault.kind).not_real.empty()) return &fault;
+  return nullptr;
+}
+
+std::string why_not_real(const Fault& fault) {
+  const FaultRow& row = row_of(fault.kind);
+  return fmt::format("{}: {} acts in virtual time only, {}", row.port, row.effect, row.not_real);
+}
+
 int signal_of(const Fault& fault) {
   constexpr std::int64_t kill = 9;
   return static_cast<int>(fault.signal.value_or(kill));
@@ -148,7 +163,8 @@ bool operator==(const Fault& a, const Fault& b) {
   return same_state && a.kind == b.kind && a.of == b.of && a.to == b.to && a.verb == b.verb &&
          a.object_kind == b.object_kind && a.object == b.object && a.container == b.container &&
          a.at == b.at && a.nth == b.nth && a.step == b.step && a.lasts == b.lasts &&
-         a.delay == b.delay && a.code == b.code && a.signal == b.signal && a.address == b.address;
+         a.delay == b.delay && a.code == b.code && a.signal == b.signal && a.address == b.address &&
+         a.which == b.which;
 }
 
 }  // namespace ddptwin::scenario

@@ -12,6 +12,7 @@
 
 #include "core/time.hpp"
 #include "objects/type.hpp"
+#include "runtime/process_choice.hpp"
 
 namespace ddptwin::scenario {
 
@@ -71,7 +72,8 @@ struct FaultRow {
   std::optional<Duration> lasts{};  // without `for`; absent: until the faults are healed
   std::string_view help;
   Writer writer = Writer::none;
-  std::string name() const;  // "api-conflict"
+  std::string_view not_real{};  // why it cannot act in real runs; empty: it can
+  std::string name() const;     // "api-conflict"
 };
 std::span<const FaultRow> fault_rows();
 const FaultRow& row_of(FaultKind kind);
@@ -100,6 +102,7 @@ struct Fault {
   std::string object_kind{};  // of a call or event: "Pod"
   std::string object{};       // of a call or event: the object's name
   std::string container{};    // of a pod; empty: the first
+  ProcessChoice which{};      // of its processes
 
   // When.
   std::optional<Duration> at{};  // since the scenario began
@@ -126,6 +129,10 @@ struct FaultPlan {
   std::vector<Fault> faults{};
   std::optional<Duration> heal{};  // since the scenario began; absent: each ends by itself
 };
+
+// The first of the plan that cannot act in real runs; null: all can. And why.
+const Fault* virtual_only(const FaultPlan& plan);
+std::string why_not_real(const Fault& fault);
 
 // The signal of a kill.
 int signal_of(const Fault& fault);

@@ -99,7 +99,7 @@ constexpr std::array fault_fields{
     FaultField{"scheduler", "see below", "the scheduler's process", &read_effect},
     FaultField{"node", "see below", "a machine", &read_effect},
     FaultField{"kubelet", "see below", "the agent of a node", &read_effect},
-    FaultField{"process", "see below", "the first process of a container", &read_effect},
+    FaultField{"process", "see below", "a process of a container", &read_effect},
     FaultField{"link", "see below", "the network between two pods", &read_effect},
     FaultField{"dns", "see below", "an answer of the cluster's DNS", &read_effect},
     FaultField{"of", "text",
@@ -125,6 +125,21 @@ constexpr std::array fault_fields{
                &read_text<&Fault::object>},
     FaultField{"container", "text", "default: the first that is not an init container",
                &read_text<&Fault::container>},
+    FaultField{"rank", "a number", "not the first process: that of this rank, as RANK has it",
+               [](const YamlNode& node, FaultDraft& to, const ParseContext&) -> Status {
+                 TRY(to.fault.which.rank, node.as_count());
+                 return {};
+               }},
+    FaultField{"command", "text", "not the first process: all whose command line has this part",
+               [](const YamlNode& node, FaultDraft& to, const ParseContext&) -> Status {
+                 TRY(to.fault.which.command, node.as_text());
+                 return {};
+               }},
+    FaultField{"group", "true or false", "the process's whole process group; default: false",
+               [](const YamlNode& node, FaultDraft& to, const ParseContext&) -> Status {
+                 TRY(to.fault.which.group, node.as_bool());
+                 return {};
+               }},
     FaultField{"at", "a duration", "from so long after the scenario began",
                &read_duration<&Fault::at>},
     FaultField{"when", "a state", "from the moment at which it was so", &read_when},
@@ -227,14 +242,18 @@ Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context) {
 
 Status check_faults(Scenario& scenario) {
   if (scenario.faults.faults.empty()) return {};
-  if (scenario.modes.empty()) scenario.modes = {Mode::virtual_};
+  const Fault* only_virtual = virtual_only(scenario.faults);
+  if (scenario.modes.empty()) {
+    scenario.modes = {Mode::virtual_};  // its times are long, mostly
+    if (only_virtual == nullptr) scenario.modes.push_back(Mode::real);
+  }
   std::vector<std::string_view> nodes;
   for (const NodeOptions& node : scenario.nodes) nodes.push_back(node.name);
+  for (const Mode mode : scenario.modes)
+    if (mode == Mode::real && only_virtual != nullptr)
+      return fail(Reason::bad_input, why_not_real(*only_virtual) + ": say modes: [virtual]",
+                  only_virtual->where);
   for (const Fault& fault : scenario.faults.faults) {
-    for (const Mode mode : scenario.modes)
-      if (mode == Mode::real)
-        return fail(Reason::bad_input, "faults act in virtual time only: say modes: [virtual]",
-                    fault.where);
     const std::string_view port = row_of(fault.kind).port;
     const bool of_node = port == "node" || port == "kubelet";
     if (of_node && !fault.of.empty() &&

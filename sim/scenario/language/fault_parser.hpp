@@ -11,8 +11,8 @@ struct ParseContext;
 struct Scenario;
 
 Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context);
-// What of the faults does not fit the whole: they act in virtual time only, and on nodes that there
-// are. A scenario with faults and without modes becomes a virtual one.
+// What of the faults does not fit the whole: some act in virtual time only, and all on nodes that
+// there are. A scenario with faults and without modes is virtual first.
 Status check_faults(Scenario& scenario);
 // "api-conflict", a port ("api"), or several of them with commas: the kinds in the order of the
 // reference. An error names what is near.

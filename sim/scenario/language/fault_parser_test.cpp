@@ -139,6 +139,16 @@ TEST(FaultParser, a_signal_is_named_or_numbered) {
   }
 }
 
+TEST(FaultParser, a_process_is_chosen_by_rank_or_command) {
+  const auto fault = parse("{process: kill, of: p, rank: 3, command: train.py, group: true}");
+  ASSERT_TRUE(fault) << fault.error().text();
+  EXPECT_EQ(fault->which, (ProcessChoice{.rank = 3, .command = "train.py", .group = true}));
+  EXPECT_EQ(fault->which.text(), "the group of rank 3 of \"train.py\"");
+  EXPECT_EQ(to_yaml(*fault), "{process: kill, of: p, rank: 3, command: train.py, group: true}");
+  EXPECT_EQ(error_of("{process: exit, of: p, rank: 3}"),
+            "f.yaml:1:24 rank: has no meaning for process: exit");
+}
+
 TEST(FaultParser, faults_fit_their_scenario) {
   const auto scenario = [](const std::string& spec) -> std::string {
     const std::string text = "apiVersion: ddptwin.dev/v1alpha1\nkind: Scenario\nspec:\n" + spec +
@@ -150,16 +160,19 @@ TEST(FaultParser, faults_fit_their_scenario) {
     for (const Mode mode : parsed->modes) modes += std::string(to_string(mode)) + " ";
     return modes;
   };
-  EXPECT_EQ(scenario("  faults: [{node: lost, of: node-0}]\n"), "virtual ");
+  EXPECT_EQ(scenario("  faults: [{node: lost, of: node-0}]\n"), "virtual real ");
   EXPECT_EQ(scenario("  faults: []\n"), "real virtual ");
   EXPECT_EQ(scenario("  faults: [{kubelet: restart, of: nod-0}]\n"),
             "s.yaml:4:31 spec.faults[0].of: there is no node \"nod-0\" (did you mean node-0?)");
-  EXPECT_EQ(scenario("  heal: 10s\n  faults: [{dns: lost, at: 9s}]\n"), "virtual ");
+  EXPECT_EQ(scenario("  heal: 10s\n  faults: [{dns: lost, at: 9s}]\n"), "virtual real ");
+  EXPECT_EQ(scenario("  faults: [{link: delay, of: p}]\n"), "virtual ");
+  EXPECT_EQ(scenario("  modes: [real]\n  faults: [{dns: lost}]\n"), "real ");
   EXPECT_EQ(scenario("  heal: 10s\n  faults: [{dns: lost, at: 10s}]\n"),
             "s.yaml:5:24 spec.faults[0].at: the fault would never act: all faults are healed after "
             "10s (spec.heal)");
-  EXPECT_EQ(scenario("  modes: [real]\n  faults: [{dns: lost}]\n"),
-            "s.yaml:5:12 spec.faults[0]: faults act in virtual time only: say modes: [virtual]");
+  EXPECT_EQ(scenario("  modes: [real]\n  faults: [{link: delay, of: p}]\n"),
+            "s.yaml:5:12 spec.faults[0]: link: delay acts in virtual time only, without root no "
+            "kernel is sure to hold packets back (netem): say modes: [virtual]");
 }
 
 TEST(FaultParser, kinds_are_named_singly_or_by_port) {

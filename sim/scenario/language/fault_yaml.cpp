@@ -145,6 +145,9 @@ json::object to_json(const Fault& fault) {
   put_text("kind", fault.object_kind);
   put_text("name", fault.object);
   put_text("container", fault.container);
+  put_number("rank", fault.which.rank);
+  put_text("command", fault.which.command);
+  if (fault.which.group) out["group"] = true;
   put_duration("at", fault.at);
   if (fault.when) out["when"] = *fault.when->source.get();
   put_number("nth", fault.nth);

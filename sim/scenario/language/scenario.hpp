@@ -118,6 +118,7 @@ struct ToContainer {
 };
 struct Kill : ToContainer {
   int signal = 9;
+  ProcessChoice which{};
 };
 struct Exec : ToContainer {
   std::vector<std::string> command{};

@@ -277,7 +277,10 @@ constexpr std::array spec_fields{
                 return check_no_contradiction(node, to.invariants);
               }},
     SpecField{"modes", "a list of real, virtual",
-              "how it can run; default: both, and virtual with faults", &read_modes},
+              "how it can run, and first how it does where --mode says nothing; default: real and "
+              "virtual, "
+              "with faults virtual and real",
+              &read_modes},
     SpecField{"torch", "a version",
               "the PyTorch of workers in virtual time, 1.13 or 2.x; default: 2.x", &read_torch},
     SpecField{"machine", "host or cluster",

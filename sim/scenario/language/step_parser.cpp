@@ -126,6 +126,26 @@ constexpr std::array kill_fields{
                 TRY(to.signal, node.as_signal());
                 return {};
               }},
+    KillField{"rank", "a number",
+              "not the first process: that of this rank, as its environment has it in RANK; where "
+              "torchrun starts ranks, one of those",
+              [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
+                TRY(to.which.rank, node.as_count());
+                return {};
+              }},
+    KillField{"command", "text",
+              "not the first process: all whose command line has this part, but for shells where "
+              "others have it too",
+              [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
+                TRY(to.which.command, node.as_text());
+                return {};
+              }},
+    KillField{"group", "true or false",
+              "all of the process group of each that is meant; default: false",
+              [](const YamlNode& node, Kill& to, const ParseContext&) -> Status {
+                TRY(to.which.group, node.as_bool());
+                return {};
+              }},
 };
 
 // ---- exec --------------------------------------------------------------------------------------
@@ -304,7 +324,8 @@ constexpr std::array step_fields{
                 TRY_VOID(read_action(node, to, "evict", evict_fields, context));
                 return check_pods<Evict>(node, to, "evicted");
               }},
-    StepField{"kill", "pod/name, or a map", "sends a signal to the first process of a container",
+    StepField{"kill", "pod/name, or a map",
+              "sends a signal to a process of a container, by default the first",
               [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 TRY_VOID(read_action(node, to, "kill", kill_fields, context));
                 return check_pods<Kill>(node, to, "killed");

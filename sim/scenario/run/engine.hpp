@@ -25,8 +25,10 @@ struct StepResult {
   std::vector<std::string> why{};  // the same at length
 };
 
-// A signal to the first process of a container, by the id that the runtime gave it.
-using SignalPort = std::function<void(const ContainerId& id, int signal, Done<void> done)>;
+// A signal to a process of a container, by the id that the runtime gave it. NotFound: none is
+// meant.
+using SignalPort = std::function<void(const ContainerId& id, int signal,
+                                      const ProcessChoice& choice, Done<void> done)>;
 // A command in a running container.
 using ExecPort = std::function<void(const ContainerId& id, std::vector<std::string> command,
                                     Duration timeout, Done<ExecResult> done)>;
@@ -37,9 +39,11 @@ struct ContainerPorts {
 // Both as that runtime does them.
 template <class Runtime>
 ContainerPorts ports_of(Runtime& runtime) {
-  return {.signal = [&runtime](
-                        const ContainerId& id, int signal,
-                        Done<void> done) { runtime.signal_container(id, signal, std::move(done)); },
+  return {.signal =
+              [&runtime](const ContainerId& id, int signal, const ProcessChoice& choice,
+                         Done<void> done) {
+                runtime.signal_container(id, signal, choice, std::move(done));
+              },
           .exec =
               [&runtime](const ContainerId& id, std::vector<std::string> command, Duration timeout,
                          Done<ExecResult> done) {
@@ -124,6 +128,7 @@ class Engine {
   void act(const Delete& action);
   void act(const Evict& action);
   void act(const Kill& action);
+  void killed(const std::string& subject, Status result);
   std::vector<Target> reach(const ToContainer& action, std::string_view what);
   void act(const Exec& action);
   void executed(const std::string& subject, const Result<ExecResult>& result);
@@ -150,6 +155,7 @@ class Engine {
   std::vector<StepResult> steps_{};
   std::size_t index_ = 0;
   Stage stage_ = Stage::idle;
+  bool any_hit_ = false;   // of the processes that a kill means
   std::size_t to_do_ = 0;  // calls of the action that have not been answered
   std::size_t violations_reported_ = 0;
   bool awake_ = false;             // a check is posted

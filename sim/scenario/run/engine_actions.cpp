@@ -226,22 +226,46 @@ std::vector<Target> Engine::reach(const ToContainer& action, std::string_view wh
 
 void Engine::act(const Kill& action) {
   const std::weak_ptr<int> alive = alive_;
+  any_hit_ = false;
+  const bool is_first = action.which.is_first() && !action.which.group;
   for (const Target& target : reach(action, "to be killed")) {
     const ContextScope of_this_kill(loop_, step_record_);
     const std::string subject = target.text();
     const std::string signal = std::to_string(action.signal);
-    write(RecordKind::fault, subject, "signal " + signal,
-          {{"port", "process"}, {"signal", signal}});
-    containers_.signal(
-        target.id(), action.signal, [this, alive, subject, signal](Result<void> result) {
-          if (alive.expired()) return;
-          // The status may tell of a container that is gone.
-          if (!result)
-            write(RecordKind::fault, subject, fmt::format("signal {} reached nobody", signal),
-                  {{"port", "process"}, {"missed", signal}});
-          acted(std::move(result));
-        });
+    if (is_first)
+      write(RecordKind::fault, subject, "signal " + signal,
+            {{"port", "process"}, {"signal", signal}});
+    containers_.signal(target.id(), action.signal, action.which,
+                       [this, alive, subject](Result<void> result) {
+                         if (!alive.expired()) killed(subject, std::move(result));
+                       });
   }
+}
+
+// Which process of a container is meant is known once it has been looked for: it is told then.
+void Engine::killed(const std::string& subject, Status result) {
+  if (stage_ != Stage::acting) return;
+  const Kill& action = std::get<Kill>(all_steps_[index_].action);
+  const std::string signal = std::to_string(action.signal);
+  if (action.which.is_first() && !action.which.group) {
+    // The status may tell of a container that is gone.
+    if (!result)
+      write(RecordKind::fault, subject, fmt::format("signal {} reached nobody", signal),
+            {{"port", "process"}, {"missed", signal}});
+    return acted(std::move(result));
+  }
+  const std::string meant = action.which.text();
+  if (result) {
+    any_hit_ = true;
+    write(RecordKind::fault, subject, fmt::format("signal {} to {}", signal, meant),
+          {{"port", "process"}, {"process", meant}});
+  } else if (to_do_ > 1 || any_hit_) {
+    result = {};  // of several containers one has it
+  } else {
+    result = fail(Reason::not_found,
+                  fmt::format("{} is in no container of {}", meant, observer_.describe(action.of)));
+  }
+  acted(std::move(result));
 }
 
 void Engine::act(const Exec& action) {

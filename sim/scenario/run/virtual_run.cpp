@@ -9,6 +9,7 @@
 #include "scenario/language/cluster_options.hpp"
 #include "scenario/language/fault_yaml.hpp"
 #include "scenario/run/images.hpp"
+#include "scenario/run/judged_faults.hpp"
 #include "scenario/run/namespaces.hpp"
 #include "scenario/run/trace_hash.hpp"
 
@@ -150,7 +151,11 @@ struct VirtualRun::Parts {
   RuntimePorts ports() {
     RuntimePorts made;
     made.signal = [this](const RunningContainer& container, int signal) {
-      runtime.signal_container(container.id, signal, [](const Result<void>&) {});
+      runtime.signal_container(container.id, signal, {}, [](const Result<void>&) {});
+    };
+    made.signal_chosen = [this](const RunningContainer& container, int signal,
+                                const ProcessChoice& choice, Done<void> done) {
+      runtime.signal_container(container.id, signal, choice, std::move(done));
     };
     made.is_alive = [this](const RunningContainer& container) {
       return runtime.is_alive(container.id);
@@ -158,7 +163,7 @@ struct VirtualRun::Parts {
     made.exit = [this](const RunningContainer& container, int code) {
       runtime.exit_container(container.id, code, [](const Result<void>&) {});
     };
-    made.network = &runtime.network();
+    made.use(runtime.network());
     return made;
   }
 
@@ -290,38 +295,10 @@ RunResult VirtualRun::result() const {
   result.torch = parts_->torch.name;
   if (parts_->hash) result.trace_hash = trace_hash();
   result.records = records();
-  if (parts_->judges_faults) result.faults = judged_faults();
+  if (parts_->judges_faults)
+    result.faults = judged_faults(parts_->scenario.faults, *parts_->injector,
+                                  parts_->engine.started_at(), parts_->loop.now());
   return result;
-}
-
-std::string VirtualRun::why_never(const Fault& fault) const {
-  const Duration lasted = parts_->loop.now() - parts_->engine.started_at();
-  if (fault.at && *fault.at >= lasted)
-    return fmt::format("it never acted: the run was over after {}, before its time",
-                       format_go_duration(lasted));
-  const auto& heal = parts_->scenario.faults.heal;
-  if (heal && *heal <= lasted)
-    return fmt::format("it never acted before all faults were healed, after {}",
-                       format_go_duration(*heal));
-  return "it never acted";
-}
-
-// A fault that never acts tests nothing, and its scenario only seems to hold under it.
-std::vector<RunResult::Judged> VirtualRun::judged_faults() const {
-  std::vector<RunResult::Judged> judged;
-  const auto& faults = parts_->scenario.faults.faults;
-  for (std::size_t i = 0; i < faults.size(); ++i) {
-    const Acted& acted = parts_->injector->acted()[i];
-    RunResult::Judged& one = judged.emplace_back();
-    one.name = to_yaml(faults[i]);
-    one.where = faults[i].where;
-    one.verdict = acted.times > 0 ? Verdict::held : Verdict::failed;
-    if (acted.times > 0)
-      one.at = acted.first - parts_->engine.started_at();
-    else
-      one.detail = why_never(faults[i]);
-  }
-  return judged;
 }
 
 std::uint64_t VirtualRun::trace_hash() const { return parts_->hash ? parts_->hash->value() : 0; }

@@ -68,8 +68,6 @@ class VirtualRun {
   struct Parts;
   bool advance();
   void come_to_rest(const std::function<bool()>& stop);
-  std::vector<RunResult::Judged> judged_faults() const;
-  std::string why_never(const Fault& fault) const;
 
   std::unique_ptr<Parts> parts_;
 };

@@ -170,6 +170,7 @@ Status Supervisor::handle(const Request& request, Fds& fds) {
       Row{Operation::kill_exec, &Supervisor::kill_exec},
       Row{Operation::usage, &Supervisor::usage},
       Row{Operation::make_disk, &Supervisor::make_disk},
+      Row{Operation::set_links, &Supervisor::set_links},
   };
   for (const Row& row : rows) {
     if (row.operation == request.operation) return (this->*row.run)(request, fds);
@@ -185,6 +186,7 @@ Status Supervisor::configure(const Request& request, Fds&) {
   }
   worker_ = body.worker;
   TRY_VOID(network_.set_up(body.bridge_address, body.node_network, body.prefix));
+  TRY_VOID(firewall_.set_up(body.bridge_address));
   if (body.warm_workers && !worker_.empty()) {
     TRY(zygote_, ZygoteLink::start(worker_));
     zygote_->wait_until_warm();
@@ -274,7 +276,26 @@ Status Supervisor::run_pod(const Request& request, Fds&) {
     ::kill(pod.pid, SIGKILL);
     return prepared;
   }
+  if (Status refused = firewall_.joins(body.address, pod.net.get()); !refused) {
+    ::kill(pod.pid, SIGKILL);
+    return refused;
+  }
   pods_.insert_or_assign(body.pod, std::move(pod));
+  reply_ok(request.id);
+  return {};
+}
+
+int Supervisor::network_at(const std::string& address) const {
+  if (const Fd* node = network_.node(address); node != nullptr) return node->get();
+  for (const auto& [name, pod] : pods_)
+    if (!pod.dead && pod.config.address == address) return pod.net.get();
+  return -1;
+}
+
+Status Supervisor::set_links(const Request& request, Fds&) {
+  TRY(const SetLinks body, body_of<SetLinks>(request));
+  TRY_VOID(firewall_.set(body.links,
+                         [this](const std::string& address) { return network_at(address); }));
   reply_ok(request.id);
   return {};
 }

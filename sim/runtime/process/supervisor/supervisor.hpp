@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/process/protocol.hpp"
+#include "runtime/process/supervisor/firewall.hpp"
 #include "runtime/process/supervisor/layers.hpp"
 #include "runtime/process/supervisor/memory.hpp"
 #include "runtime/process/supervisor/network.hpp"
@@ -59,6 +60,7 @@ class Supervisor {
     std::optional<int> worker_status;
     std::optional<ChildReport> failure;
     int exit_status = 0;
+    std::optional<int> ends_with;  // the exit code that is told, whatever killed it
   };
   struct Command {
     std::uint64_t request = 0;
@@ -101,11 +103,15 @@ class Supervisor {
   Status kill_exec(const Request& request, Fds& fds);
   Status usage(const Request& request, Fds& fds);
   Status make_disk(const Request& request, Fds& fds);
+  Status set_links(const Request& request, Fds& fds);
 
   void send(const Reply& reply, const std::vector<int>& fds = {});
   void reply_ok(std::uint64_t id);
   void reply_error(std::uint64_t id, Outcome outcome, std::string message);
 
+  std::vector<pid_t> targets_of(const Container& container, const SignalContainer& order) const;
+  // Of the pod or node with that address; -1: there is none.
+  int network_at(const std::string& address) const;
   Status prepare_container(Container& container, const Pod& pod, ContainerStart& start);
   void container_reported(Container& container);
   void request_worker(Container& container);
@@ -123,6 +129,7 @@ class Supervisor {
   Fd socket_, life_, signals_;
   Layers layers_;
   Network network_;
+  Firewall firewall_;
   std::string worker_;
   std::optional<ZygoteLink> zygote_;
   std::map<std::string, Stack> images_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "runtime/process/supervisor/clone.hpp"
+#include "runtime/process/supervisor/process_facts.hpp"
 #include "runtime/process/supervisor/supervisor.hpp"
 
 namespace ddptwin::sandbox {
@@ -192,11 +193,42 @@ Status Supervisor::signal_container(const Request& request, Fds&) {
   if (found == containers_.end() || found->second.over) {
     return fail(Reason::not_found, "no such container");
   }
-  const Container& container = found->second;
-  const pid_t target = container.worker > 0 ? container.worker : container.pid;
-  if (::kill(target, body.number) != 0) return system_error("kill");
+  Container& container = found->second;
+  if (body.exit_code >= 0) container.ends_with = body.exit_code;
+  const std::vector<pid_t> targets = targets_of(container, body);
+  if (targets.empty()) return fail(Reason::not_found, "no such process");
+  for (const pid_t target : targets)
+    if (::kill(target, body.number) != 0 && errno != ESRCH) return system_error("kill");
   reply_ok(request.id);
   return {};
+}
+
+// What kill(2) is to be given: processes, and groups as negative numbers.
+std::vector<pid_t> Supervisor::targets_of(const Container& container,
+                                          const SignalContainer& order) const {
+  const pid_t first = container.worker > 0 ? container.worker : container.pid;
+  ProcessChoice choice{{}, order.command, order.group};
+  if (order.rank >= 0) choice.rank = order.rank;
+  std::vector<pid_t> targets{first};
+  if (!choice.is_first()) {
+    std::vector<pid_t> asked;
+    for (const auto& [name, command] : commands_) asked.push_back(command.pid);
+    auto processes = facts_of(processes_by_namespace({container.mounts})[container.mounts], asked);
+    // One that the zygote forked shows the zygote's own words.
+    for (ProcessFacts& one : processes)
+      if (one.id == container.worker) describe(one, container.config.argv, container.config.env);
+    targets.clear();
+    for (const std::int64_t id : chosen(processes, choice))
+      targets.push_back(static_cast<pid_t>(id));
+  }
+  if (!choice.group) return targets;
+  std::vector<pid_t> groups;
+  for (const pid_t target : targets) {
+    const pid_t group = ::getpgid(target);
+    if (group > 1 && std::find(groups.begin(), groups.end(), -group) == groups.end())
+      groups.push_back(-group);
+  }
+  return groups;
 }
 
 Status Supervisor::exec(const Request& request, Fds& fds) {
@@ -308,6 +340,7 @@ void Supervisor::finish(const std::string& name) {
   reply.kind = Reply::Kind::container_exited;
   reply.name = name;
   reply.status = container.worker_status.value_or(container.exit_status);
+  if (container.ends_with) reply.status = W_EXITCODE(*container.ends_with, 0);
   reply.out_of_memory = container.out_of_memory;
   if (!container.config.termination_path.empty()) {
     reply.message = read_file(termination_file(container.config), termination_message_max);
