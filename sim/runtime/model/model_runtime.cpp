@@ -65,6 +65,7 @@ struct ModelRuntime::Parts {
   void printed(const ModelContainer& container);
   void tell_lines(std::uint32_t number);
   void process_ended(ProcessId id, const ExitStatus& status);
+  void strike(const ContainerId& id, const ProcessChoice& choice, Done<void> done, const auto& act);
   void kill(ModelContainer& container);
   void kill_all(ModelPod& pod);
   void forget(ModelContainer& container);
@@ -454,48 +455,42 @@ void ModelRuntime::stop_container(const ContainerId& id, std::int64_t grace_peri
                   [&parts, process, number] { parts.kernel.signal(process, number); });
 }
 
+// Who is not there is answered with NotFound.
+void ModelRuntime::Parts::strike(const ContainerId& id, const ProcessChoice& choice,
+                                 Done<void> done, const auto& act) {
+  ModelContainer* container = running(id);
+  std::vector<ProcessId> meant;
+  if (container != nullptr) meant = model::meant_by(kernel, *container, choice);
+  if (container == nullptr || (meant.empty() && !choice.is_first()))
+    return answer<void>(lane, std::move(done),
+                        fail(Reason::not_found, "no such process", "NotFound"));
+  kernel.hit(*container);
+  for (const ProcessId process : meant) act(process);
+  answer<void>(container->pod->lane, std::move(done), {});
+}
+
 void ModelRuntime::signal_container(const ContainerId& id, int number, const ProcessChoice& choice,
                                     Done<void> done) {
-  Parts& parts = *parts_;
-  ModelContainer* container = parts.running(id);
-  std::vector<ProcessId> meant;
-  if (container != nullptr) meant = model::meant_by(parts.kernel, *container, choice);
-  if (container == nullptr || (meant.empty() && !choice.is_first()))
-    return parts.answer<void>(container == nullptr ? parts.lane : container->pod->lane,
-                              std::move(done),
-                              fail(Reason::not_found, "no such process", "NotFound"));
-  parts.kernel.hit(*container);
-  for (const ProcessId process : meant) parts.kernel.signal(process, number);
-  parts.answer<void>(container->pod->lane, std::move(done), {});
+  const auto act = [&](ProcessId process) { parts_->kernel.signal(process, number); };
+  parts_->strike(id, choice, std::move(done), act);
 }
 
 bool ModelRuntime::is_alive(const ContainerId& id) const {
   const ModelContainer* container = parts_->running(id);
-  if (container == nullptr) return false;
-  const model::Process* process = parts_->kernel.find(container->processes.front());
-  return process != nullptr && process->alive();
+  return container != nullptr && parts_->kernel.find(container->processes.front()) != nullptr;
 }
 
 void ModelRuntime::exit_container(const ContainerId& id, int code, Done<void> done) {
-  Parts& parts = *parts_;
-  ModelContainer* container = parts.running(id);
-  if (container == nullptr)
-    return parts.answer<void>(parts.lane, std::move(done),
-                              fail(Reason::not_found, "no such container", "NotFound"));
-  parts.kernel.hit(*container);
-  parts.kernel.end(container->processes.front(), {code & 0xff});
-  parts.answer<void>(container->pod->lane, std::move(done), {});
+  const auto act = [&](ProcessId process) { parts_->kernel.end(process, {code & 0xff}); };
+  parts_->strike(id, {}, std::move(done), act);
 }
 
 void ModelRuntime::remove_container(const ContainerId& id) {
   ModelContainer* container = parts_->container(id);
   if (container == nullptr) return;
-  if (container->report.phase == ContainerPhase::running) {
-    container->removed = true;
-    parts_->kill(*container);
-    return;
-  }
-  parts_->forget(*container);
+  if (container->report.phase != ContainerPhase::running) return parts_->forget(*container);
+  container->removed = true;
+  parts_->kill(*container);
 }
 
 void ModelRuntime::Parts::forget(ModelContainer& container) {
@@ -558,14 +553,13 @@ void ModelRuntime::exec(const ContainerId& id, std::vector<std::string> command,
   // What is not here is not asked.
   if (!program && container->workload != nullptr && container->workload->stands_in)
     program = model::make_exit(0);
-  if (!program && program.error().reason == Reason::not_found) {
-    const std::string name = command.empty() ? std::string() : command.front();
-    return parts.answer<ExecResult>(
-        container->pod->lane, std::move(done),
-        fail(Reason::unknown, cannot_execute(name, program.error().message), "Unknown"));
+  if (!program) {
+    Result<ExecResult> refused = fail(program.error());
+    if (const std::string name = command.empty() ? "" : command.front();
+        program.error().reason == Reason::not_found)
+      refused = fail(Reason::unknown, cannot_execute(name, program.error().message), "Unknown");
+    return parts.answer<ExecResult>(container->pod->lane, std::move(done), std::move(refused));
   }
-  if (!program)
-    return parts.answer<ExecResult>(container->pod->lane, std::move(done), fail(program.error()));
   auto running = std::make_unique<Command>();
   running->done = std::move(done);
   running->lane = container->pod->lane;
