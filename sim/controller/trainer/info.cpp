@@ -214,6 +214,7 @@ Result<Info> assemble(const TrainJob& job, const TrainingRuntimeSpec& runtime,
   Info info;
   info.ml = runtime.mlPolicy;
   info.pod_group = runtime.podGroupPolicy;
+  info.counts_own_amounts = profile.counts_own_amounts;
   take_metadata(info, job, runtime.template_);
   TRY(JobSetSpec spec, patched_spec(job, runtime.template_.spec));
   give_resources(job, info.ml, spec, profile);

@@ -173,6 +173,38 @@ TEST(TrainJobPlanTest, processes_per_node) {
   }
 }
 
+// C010, C013: by the TrainJob's own amounts alone, limits before requests.
+TEST(TrainJobPlanTest, processes_per_node_of_v2_0) {
+  struct Case {
+    std::string_view said;  // of the runtime
+    std::string_view trainer;
+    std::string_view expected;
+  };
+  const Case cases[] = {
+      {"auto", "{}", "auto"},
+      {"gpu", "{}", "gpu"},
+      {"cpu", "{resourcesPerNode: {requests: {cpu: 6, example.com/gpu: 2}}}", "6"},
+      {"cpu", "{resourcesPerNode: {requests: {memory: 1Gi}}}", "1"},
+      {"auto", "{resourcesPerNode: {requests: {cpu: 2500m}}}", "3"},
+      {"auto", "{resourcesPerNode: {requests: {cpu: 4}, limits: {cpu: 2}}}", "2"},
+      {"auto", "{resourcesPerNode: {requests: {cpu: 6, example.com/gpu: 2}}}", "auto"},
+      {"auto", "{resourcesPerNode: {limits: {example.com/gpu: 2}}}", "1"},
+      {"8", "{resourcesPerNode: {limits: {example.com/gpu: 8}}}", "1"},
+      {"8", "{resourcesPerNode: {requests: {cpu: 2}}}", "8"},
+      {"8", "{}", "8"},
+  };
+  for (const Case& one : cases) {
+    const auto runtime = runtime_of(
+        "mlPolicy: {numNodes: 1, torch: {numProcPerNode: " + std::string(one.said) + "}}",
+        "[{name: node, image: i, resources: {requests: {cpu: 5}}}]");
+    const auto job = job_with("trainer: " + std::string(one.trainer));
+    auto info = assemble(*job, *runtime->spec, *find_profile("v2.0"));
+    ASSERT_TRUE(info.has_value());
+    EXPECT_EQ(processes_per_node(*info, *job).text(), one.expected)
+        << one.said << " " << one.trainer;
+  }
+}
+
 TEST(TrainJobPlanTest, the_runtimes_resources_count_where_the_job_says_none) {
   const auto runtime =
       torch_runtime("[{name: node, image: i, resources: {requests: {cpu: 4, memory: 1Gi}}}]");

@@ -53,6 +53,7 @@ constexpr std::array all_trainer_profiles{
               p.judges_names = false;
               p.judges_containers = false;
               p.writes_jobs_status = false;
+              p.counts_own_amounts = true;
               p.remakes_complete = false;
               p.leaves_failed = true;
             }),

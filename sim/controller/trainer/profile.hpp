@@ -42,12 +42,13 @@ struct Profile {
   bool normalises = false;  // fields of older releases are taken for today's
 
   // What its controller does.
-  bool writes_jobs_status = true;  // from v2.1
-  bool obeys_managed_by = true;    // from v2.3
-  bool takes_snapshots = true;     // from v2.3; before runtimes have a finalizer while in use
-  bool merges_resources = true;    // by key; from v2.3, before a TrainJob's replace all
-  bool remakes_complete = false;   // v2.1: a finished TrainJob's objects are applied again
-  bool leaves_failed = false;      // v2.0 and after v2.3: what has failed is left alone
+  bool writes_jobs_status = true;   // from v2.1
+  bool obeys_managed_by = true;     // from v2.3
+  bool takes_snapshots = true;      // from v2.3; before runtimes have a finalizer while in use
+  bool merges_resources = true;     // by key; from v2.3, before a TrainJob's replace all
+  bool counts_own_amounts = false;  // processes by trainer.resourcesPerNode alone; v2.0
+  bool remakes_complete = false;    // v2.1: a finished TrainJob's objects are applied again
+  bool leaves_failed = false;       // v2.0 and after v2.3: what has failed is left alone
 };
 
 inline constexpr std::size_t profile_count = 7;

@@ -88,6 +88,23 @@ Error no_such_container(std::string_view pod_set, std::string_view container) {
   return error;
 }
 
+// v2.0 looks at what the TrainJob has for a node, its limits first, and at its requests where those
+// say nothing of CPUs: a list that is not there counts as one process (spec/trainjob.md §3.3).
+std::optional<std::int32_t> counted_by_v2_0(const ResourceRequirements& own,
+                                            const Processes& said) {
+  for (const bool of_limits : {true, false}) {
+    const ResourceList& amounts = of_limits ? *own.limits : *own.requests;
+    ResourceRequirements alone;
+    alone.requests = amounts;
+    const bool by_cpus = said.word == "cpu" ? amounts.contains("cpu") : gpus_of(alone) == 0;
+    const bool counts = !said.number && (said.word == "cpu" || said.word == "auto");
+    if (counts && !amounts.empty() && by_cpus)
+      return static_cast<std::int32_t>(std::max<std::int64_t>(1, cpus_of(alone)));
+    if (!of_limits && (amounts.empty() || (counts && said.word == "cpu"))) return 1;
+  }
+  return said.number;
+}
+
 }  // namespace
 
 Processes processes_per_node(const Info& info, const TrainJob& job) {
@@ -102,6 +119,11 @@ Processes processes_per_node(const Info& info, const TrainJob& job) {
   };
   if (info.ml && info.ml->torch) take(info.ml->torch->numProcPerNode);
   if (job.spec->trainer) take(job.spec->trainer->numProcPerNode);
+  if (info.counts_own_amounts) {
+    if (job.spec->trainer && job.spec->trainer->resourcesPerNode)
+      processes.number = counted_by_v2_0(*job.spec->trainer->resourcesPerNode, processes);
+    return processes;
+  }
   const ResourceRequirements resources = resources_per_node(info, job);
   const bool counts =
       (processes.word == "auto" && gpus_of(resources) == 0) || processes.word == "cpu";
