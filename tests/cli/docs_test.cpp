@@ -1,4 +1,5 @@
 // What the documents show works: commands in virtual time are run, scenarios in YAML are parsed.
+#include <fstream>
 #include <regex>
 #include <set>
 
@@ -63,6 +64,33 @@ TEST(DocsTest, the_described_image_of_the_guide_is_one) {
   EXPECT_EQ(parsed->images[0].model->steps, 100);
   EXPECT_EQ(parsed->images[0].model->gradient_bytes, 100U << 20U);
   EXPECT_EQ(parsed->images[0].model->checkpoint, "/checkpoints/last");
+}
+
+// The first block of YAML in each page of first steps is a manifest that a user has.
+TEST(DocsTest, the_first_manifest_of_each_system_runs) {
+  int pages = 0;
+  for (const fs::path& page : documents()) {
+    if (!page.filename().string().starts_with("first-steps")) continue;
+    ++pages;
+    const std::string text = read_file(page);
+    const std::string begin = "```yaml\n";
+    const std::size_t from = text.find(begin) + begin.size();
+    const fs::path folder = fs::path(testing::TempDir()) / page.stem();
+    fs::create_directories(folder);
+    std::ofstream(folder / "job.yaml") << text.substr(from, text.find("```", from) - from);
+    const Said said = ddptwin("run job.yaml --mode virtual", folder);
+    EXPECT_EQ(said.status, 0) << page << "\n" << said.out << said.err;
+    EXPECT_NE(said.out.find("PASSED job, with stand-ins"), std::string::npos) << said.out;
+    fs::remove_all(folder);
+  }
+  EXPECT_EQ(pages, 5);
+}
+
+// What stands side by side there is what the command prints (compare_test.cpp holds that).
+TEST(DocsTest, the_comparison_of_the_systems_is_the_commands) {
+  const std::string text = read_file(source / "docs/systems/README.md");
+  EXPECT_NE(text.find("```\n" + read_file(source / "tests/cli/testdata/compare.txt") + "```\n"),
+            std::string::npos);
 }
 
 }  // namespace
