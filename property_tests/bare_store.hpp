@@ -10,6 +10,7 @@
 namespace ddptwin::property {
 
 struct BareStore {
+  BareStore() { store.seal(); }
   void rest(Duration duration) { loop.run_until(loop.now() + duration); }
 
   VirtualLoop loop{Random(1), virtual_start};

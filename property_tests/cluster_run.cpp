@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "cluster/store/store.hpp"
 #include "controller/training_operator/names.hpp"
 #include "core/virtual_start.hpp"
 #include "dns/resolver.hpp"
@@ -55,6 +56,7 @@ ClusterRun::ClusterRun(std::uint64_t seed, const pj::Profile& profile,
     faults_->attach(world_, {.signal = [exits](const auto& container,
                                                int signal) { exits(container, 128 + signal); },
                              .exit = exits});
+  world_.store().seal();
   DDPTWIN_ASSERT(world_.start().has_value());  // our own nodes
   DDPTWIN_ASSERT(world_.add_namespace("other").has_value());
   if (faults_) DDPTWIN_ASSERT(faults_->start().has_value());

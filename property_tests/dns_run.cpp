@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <cctype>
 
+#include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
 
 namespace ddptwin::property {
@@ -79,6 +80,7 @@ std::string data_text(const dns::ResourceRecord& record) {
 
 DnsRun::DnsRun(std::uint64_t seed)
     : loop_(Random(seed).split("loop"), virtual_start), world_(loop_, options_of(seed), nullptr) {
+  world_.store().seal();
   DDPTWIN_ASSERT(world_.start().has_value());
   DDPTWIN_ASSERT(world_.add_namespace("other").has_value());
   settle();

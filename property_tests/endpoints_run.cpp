@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
 
 namespace ddptwin::property {
@@ -42,6 +43,7 @@ api::EventVerdict EndpointsRun::Watches::on_event(const api::Caller& caller, con
 EndpointsRun::EndpointsRun(std::uint64_t seed)
     : loop_(Random(seed).split("loop"), virtual_start),
       world_(loop_, options_of(seed, watches), nullptr) {
+  world_.store().seal();
   DDPTWIN_ASSERT(world_.start().has_value());
   rest(5s);
 }

@@ -159,6 +159,7 @@ class Past {
  public:
   explicit Past(std::size_t history)
       : history_(history), store_(loop_, Random(7), trace_, kinds_, {.history = history}) {
+    store_.seal();
     states_[store_.revision()] = {};
   }
 

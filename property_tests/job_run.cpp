@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "cluster/store/store.hpp"
 #include "controller/training_operator/conditions.hpp"
 #include "controller/training_operator/names.hpp"
 #include "core/virtual_start.hpp"
@@ -122,6 +123,7 @@ JobRun::JobRun(const RunPlan& plan)
     if (!ends_in_place(record)) redated_.push_back("redated: " + lines_.back());
     watch_.on_record(record);
   });
+  world_.store().seal();
   script_init_containers(runtime_);
   DDPTWIN_ASSERT(world_.start().has_value());  // our own nodes
 }

@@ -553,10 +553,19 @@ TEST(KubeletProperties, WhatTheServerRefusesIsWrittenAtTheNextTick) {
         bool removed = false;
         for (int n = *gen::inRange(1, 5).as("windows"); n > 0; --n) {
           rest(std::chrono::milliseconds(*gen::inRange(0, 9'000).as("before")));
-          const int code = *gen::element(409, 429, 500, 503).as("code");
-          refused.refuse_kubelet(
-              code, *gen::element<std::optional<api::Verb>>(std::nullopt, std::nullopt,
-                                                            api::Verb::patch, api::Verb::remove));
+          // What is refused changes within one window: what a read meets, its write need not.
+          const auto refuse = [&refused] {
+            const int code = *gen::element(409, 429, 500, 503).as("code");
+            refused.refuse_kubelet(
+                code, *gen::element<std::optional<api::Verb>>(std::nullopt, api::Verb::get,
+                                                              api::Verb::patch, api::Verb::remove)
+                           .as("verb"));
+          };
+          refuse();
+          for (int more = *gen::inRange(0, 3).as("changes"); more > 0; --more) {
+            rest(std::chrono::milliseconds(*gen::inRange(0, 9'000).as("as long")));
+            refuse();
+          }
           rest(std::chrono::milliseconds(*gen::inRange(0, 9'000).as("and on")));
           if (!removed && *gen::weightedElement<bool>({{2, false}, {1, true}}).as("is deleted")) {
             removed = true;

@@ -153,6 +153,64 @@ TEST(MetamorphicProperties, OtherLanesChangeNoEnd) {
       run_cost);
 }
 
+// Of the first job alone, which is there.
+void live_through(ClusterRun& run, const WorldPlan& plan) {
+  for (const WorldEvent& event : plan.events)
+    if (event.job == 0 && event.kind != WorldEvent::Kind::create_job &&
+        event.kind != WorldEvent::Kind::remove_job)
+      apply(run, plan, event);
+}
+
+// Made with the very spec that was read of it, in the same processes, which may have crashed while
+// it was there, and when it was gone: nothing of what they know of its namesake is used.
+TEST(MetamorphicProperties, ANamesakeThatIsGoneChangesNoEnd) {
+  holds(
+      [] {
+        WorldPlan plan = *quiet_plan().as("world");
+        const JobShape& shape = plan.shapes.front();
+        WorldPlan past = plan;
+        past.events = (*quiet_plan().as("and before it")).events;
+        // What is scaled is the workers, and suspended it stays so.
+        if (shape.workers == 0)
+          std::erase_if(past.events,
+                        [](const auto& one) { return one.kind == WorldEvent::Kind::scale; });
+        ClusterRun second(plan.seed, plan.profile), only(plan.seed, plan.profile);
+        const Time begin = second.now();
+        RC_PRE(second.create(shape));
+        second.rest(20s);
+        live_through(second, past);
+        const auto read = second.job();
+        if (read == nullptr) return;  // its time to live is over
+        const auto crash = [&second](const char* when) {
+          if (!*gen::arbitrary<bool>().as(when)) return;
+          (void)second.world().crash_controller("training-operator");
+          second.rest(2s);
+          (void)second.world().start_controller("training-operator");
+        };
+        crash("crash before it goes");
+        second.remove(*read);
+        RC_ASSERT(second.job() == nullptr);
+        if (*gen::arbitrary<bool>().as("later")) {
+          second.rest(10min);
+          RC_ASSERT(second.pods().empty());
+          crash("crash when it is gone");
+        }
+        only.rest(second.now() - begin);
+        for (ClusterRun* run : {&second, &only}) {
+          RC_ASSERT(run->create(shape, {}, [&](PyTorchJob& job) { job.spec = read->spec; }));
+          // Their names are free by then, and tried again.
+          run->rest(20min);
+          live_through(*run, plan);
+          run->rest(afterwards);
+        }
+        End ends[2];
+        add_job(ends[0], second, {});
+        add_job(ends[1], only, {});
+        RC_ASSERT(ends[0] == ends[1]);
+      },
+      2 * run_cost);
+}
+
 // What was made is not tried again and again while nobody has seen it (FM-055). Once more it may
 // be: one satisfied expectation of many opens the gate (Q13).
 TEST(MetamorphicProperties, WhatALateWatchHidesIsNotMadeOverAndOver) {

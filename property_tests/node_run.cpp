@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/describe.hpp"
 #include "objects/pod_phase.hpp"
@@ -69,6 +70,7 @@ NodeRun::NodeRun(std::uint64_t seed, Order order)
       runtime_(loop_, ScriptRuntime::Keep::calls),
       world_(loop_, options_of(seed, refusals_), &runtime_) {
   world_.trace().add_sink([this](const Record& record) { on_record(record); });
+  world_.store().seal();
   DDPTWIN_ASSERT(world_.start().has_value());
   kubelet_since_ = now();
   rest(2s);

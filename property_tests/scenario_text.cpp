@@ -1,6 +1,7 @@
 #include "scenario_text.hpp"
 
 #include "cause_judge.hpp"
+#include "cluster/store/store.hpp"
 #include "scenario/judge/expect.hpp"
 #include "scenario/language/scenario_parser.hpp"
 
@@ -21,6 +22,7 @@ scenario::RunResult result_of(const std::string& source, const scenario::Virtual
   CauseJudge causes;  // outlives the run
   scenario::VirtualRun run(*parsed, options);
   run.world().trace().add_sink([&](const Record& record) { causes.on_record(record); });
+  run.world().store().seal();
   const auto started = run.start();
   if (!started) RC_FAIL(started.error().text());
   const auto result = run.finish();

@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
 
 namespace ddptwin::property {
@@ -18,6 +19,7 @@ WorldOptions options(std::uint64_t seed) {
 
 SchedulerRun::SchedulerRun(std::uint64_t seed)
     : loop_(Random(seed).split("loop"), virtual_start), world_(loop_, options(seed), nullptr) {
+  world_.store().seal();
   DDPTWIN_ASSERT(world_.start().has_value());
   rest(1s);
 }

@@ -181,7 +181,7 @@ class Replay {
 
 class Pair {
  public:
-  Pair() : store_(loop_, Random(7), watched(), kinds_), naive_(store_.revision()) {}
+  Pair() : store_(loop_, Random(7), watched(), kinds_), naive_(store_.revision()) { store_.seal(); }
 
   void apply(const StoreOp& op) {
     const std::string version = version_of(op);

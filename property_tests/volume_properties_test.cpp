@@ -1,5 +1,7 @@
 // What becomes of the files of modelled pods, whatever happens to their containers and sandboxes,
 // and how large volumes in memory are (spec/kubernetes.md §2.4, §2.10).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <csignal>
@@ -8,6 +10,7 @@
 #include "cluster/kubelet/volumes.hpp"
 #include "core/virtual_loop.hpp"
 #include "core/virtual_start.hpp"
+#include "objects/codec.hpp"
 #include "property.hpp"
 #include "runtime/model/model_runtime.hpp"
 #include "runtime/script_runtime.hpp"
@@ -366,6 +369,59 @@ TEST(VolumeProperties, WhatIsMountedFollowsItsSource) {
         RC_ASSERT(static_cast<bool>(runtime.last));
         RC_ASSERT(runtime.last->name == "v");
         RC_ASSERT(runtime.last->files.at("k").content == "2");
+      },
+      world_cost);
+}
+
+// Labels and annotations of the pod itself come with it, and wait for no look.
+TEST(VolumeProperties, WhatAPodSaysOfItselfFollowsItsLabelsAndAnnotations) {
+  holds(
+      [] {
+        const bool projected = *gen::arbitrary<bool>().as("projected");
+        const auto* field = *gen::element("labels", "annotations").as("field");
+        const auto seed = *gen::inRange<std::uint64_t>(1, 1000).as("seed");
+        VirtualLoop loop(Random(seed).split("loop"), virtual_start);
+        Seen runtime(loop);
+        World world(loop, options_of(seed), &runtime);
+        RC_ASSERT(world.start().has_value());
+        auto pod = std::make_shared<Pod>();
+        pod->metadata.name = "p";
+        pod->metadata.namespace_ = "default";
+        pod->metadata.labels.edit()["team"] = "vision";
+        PodSpec& spec = pod->spec.edit();
+        spec.nodeName = node;
+        Container container;
+        container.name = "c";
+        container.image = "busybox";
+        container.volumeMounts = {{.name = "v", .mountPath = "/v"}};
+        spec.containers = {std::move(container)};
+        DownwardAPIVolume shown;
+        DownwardAPIFile& file = shown.items.emplace_back();
+        file.path = "k";
+        file.fieldRef.emplace().fieldPath = fmt::format("metadata.{}", field);
+        Volume volume;
+        volume.name = "v";
+        if (projected)
+          volume.projected.emplace().sources.emplace_back(
+              boost::json::object{{"downwardAPI", to_json(shown)}});
+        else
+          volume.downwardAPI = shown;
+        spec.volumes = {volume};
+        RC_ASSERT(world.call(api::create(pod), "user").has_value());
+        loop.run_until(loop.now() + 20s);
+        for (int round = *gen::inRange(1, 4).as("rounds"); round > 0; --round) {
+          const auto there = world.find(Pod::info(), "default", "p");
+          const boost::json::object said{{"round", std::to_string(round)}};
+          RC_ASSERT(world
+                        .call(api::patch(*there, api::PatchType::merge,
+                                         boost::json::object{{"metadata", {{field, said}}}}),
+                              "user")
+                        .has_value());
+          loop.run_until(loop.now() + 1s);
+          RC_ASSERT(static_cast<bool>(runtime.last));
+          RC_ASSERT(runtime.last->files.at("k").content.find(fmt::format("round=\"{}\"", round)) !=
+                    std::string::npos);
+        }
       },
       world_cost);
 }

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <ostream>
 
+#include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
 #include "objects/pod_phase.hpp"
 
@@ -64,6 +65,7 @@ WorkloadRun::WorkloadRun(std::uint64_t seed, const WorkloadRow& row, ObjectPtr o
     if (const Pod* pod = as<Pod>(*about)) on_pod(record, *pod);
     if (&about->kind() == &row_.kind()) on_workload(record);
   });
+  world_.store().seal();
   DDPTWIN_ASSERT(world_.start().has_value());
   rest(std::chrono::seconds(1));
   DDPTWIN_ASSERT(world_.call(api::create(std::move(object)), "user").has_value());

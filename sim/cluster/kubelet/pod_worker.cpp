@@ -124,10 +124,13 @@ void PodWorker::let_be() {
 
 void PodWorker::pod_changed(std::shared_ptr<const Pod> pod) {
   const std::shared_ptr<const Pod> before = std::exchange(pod_, std::move(pod));
+  const bool is_described_alike = same(before->metadata.labels, pod_->metadata.labels) &&
+                                  same(before->metadata.annotations, pod_->metadata.annotations);
   const bool own_write_only = before->metadata.generation == pod_->metadata.generation &&
-                              same(before->metadata.labels, pod_->metadata.labels) &&
-                              same(before->metadata.annotations, pod_->metadata.annotations) &&
-                              is_deleted(*before) == is_deleted(*pod_);
+                              is_described_alike && is_deleted(*before) == is_deleted(*pod_);
+  // Upstream's volume manager mounts anew with the pass that follows, within 200 ms, and not with
+  // the next look (pkg/kubelet/volumemanager, ReprocessPod).
+  if (!is_described_alike && stage_ == PodStage::active && shows_itself(*pod_)) mounts_.refresh();
   writer_.compare();
   if (is_deleted(*pod_)) {
     const bool again = is_deleted(*before);

@@ -380,6 +380,11 @@ bool shows(const Pod& pod, const Object& object) {
   });
 }
 
+bool shows_itself(const Pod& pod) {
+  return std::any_of(pod.spec->volumes.begin(), pod.spec->volumes.end(),
+                     [](const Volume& volume) { return volume.downwardAPI || volume.projected; });
+}
+
 std::string volume_path(const PodContext& context, const Volume& volume) {
   if (volume.hostPath) return volume.hostPath->path;
   const KindRow* row = row_of(volume);

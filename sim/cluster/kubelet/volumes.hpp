@@ -20,6 +20,8 @@ Result<std::vector<std::shared_ptr<const VolumeSource>>> volumes(const PodContex
 // Whether a volume of the pod shows that ConfigMap or Secret, is of that claim, or of the claim
 // that has that PersistentVolume.
 bool shows(const Pod& pod, const Object& object);
+// Whether a volume of the pod may show its own labels and annotations.
+bool shows_itself(const Pod& pod);
 
 // "<root>/pods/UID/volumes/kubernetes.io~configmap/NAME"; a hostPath volume's own path.
 std::string volume_path(const PodContext& context, const Volume& volume);

@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "cluster/store/pod_security.hpp"
+#include "cluster/store/seals.hpp"
 #include "cluster/store/store_errors.hpp"
 #include "core/concat.hpp"
 #include "core/same_text.hpp"
@@ -79,7 +80,30 @@ Store::Store(Loop& loop, Random random, Trace& trace, KindRegistry& kinds, Optio
   }
 }
 
-Store::~Store() = default;
+Store::~Store() {
+  if (seals_ == nullptr) return;
+  for (const auto& rows : tables_)
+    for (const auto& [key, stored] : rows->objects) require_whole(stored);
+  while (!history_.empty()) forget_first_change();
+}
+
+void Store::seal() {
+  seals_ = std::make_unique<Seals>();
+  for (const auto& rows : tables_)
+    for (const auto& [key, stored] : rows->objects) seals_->put_on(*stored);
+}
+
+void Store::require_whole(const ObjectPtr& published) const {
+  if (seals_ != nullptr && published != nullptr) seals_->require_whole(*published);
+}
+
+// Nobody hears any more of what was before it: what the store knows of that state goes with it.
+void Store::forget_first_change() {
+  const ObjectPtr& before = history_.front().before;
+  require_whole(before);
+  if (seals_ != nullptr && before != nullptr) seals_->break_off(*before);
+  history_.pop_front();
+}
 
 void Store::add_admission(AdmissionPhase phase, AdmissionHook hook, const KindInfo* kind,
                           std::optional<api::Verb> verb) {

@@ -24,6 +24,7 @@
 namespace ddptwin {
 
 class ObjectFilter;
+class Seals;
 struct FieldManager;
 struct Namespace;
 
@@ -64,6 +65,10 @@ class Store {
   void compact();
   // Ends every running watch of the kind (null: of all kinds) with an `expired` error event.
   void expire_watches(const KindInfo* kind = nullptr);
+  // From now on the program ends where somebody has edited in place what is stored or was: looked
+  // at when it is written over, when it leaves the history, and in the end. For tests: it takes
+  // longer than the writes themselves.
+  void seal();
 
   // What is stored now, without a request. Of Events those too that are past their hour and that no
   // request has asked for since.
@@ -281,6 +286,10 @@ class Store {
   }
   void end_leases(Table& rows);
 
+  // seals.hpp, where there are any.
+  void require_whole(const ObjectPtr& published) const;
+  void forget_first_change();
+
   // store_subresources.cpp
   Answer call_subresource(Context& context);
   Answer scale(Context& context);
@@ -327,6 +336,7 @@ class Store {
   mutable std::vector<std::pair<const KindInfo*, Table*>> table_of_{};
   // Where the namespace is kept that was asked for last; null once one has gone.
   mutable const ObjectPtr* last_namespace_ = nullptr;
+  std::unique_ptr<Seals> seals_{};  // null: nobody looks
   std::vector<Admission> mutating_{};
   std::vector<Admission> validating_{};
 };

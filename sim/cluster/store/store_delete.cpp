@@ -262,6 +262,7 @@ void Store::take_out(Table& rows, const ObjectPtr& last, std::string_view actor)
   if (&kind == &info_of<Namespace>()) last_namespace_ = nullptr;
   const ObjectPtr taken = rows.objects.take(*last);
   DDPTWIN_ASSERT(taken == last);  // which the history goes by
+  require_whole(last);
   Record record;
   record.kind = RecordKind::object_deleted;
   record.actor = actor;

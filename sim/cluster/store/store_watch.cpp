@@ -229,7 +229,7 @@ void Store::publish(Table& rows, std::uint64_t revision, const ObjectPtr& before
   history_.emplace_back(revision, loop_.context(), &rows, before, after);
   while (history_.size() > options_.history) {
     compacted_ = history_.front().revision;
-    history_.pop_front();
+    forget_first_change();
   }
 }
 
@@ -270,7 +270,7 @@ void Store::post_error(const WatchPtr& watch, Error error) {
 
 void Store::compact() {
   compacted_ = revision_;
-  history_.clear();
+  while (!history_.empty()) forget_first_change();
 }
 
 void Store::expire_watches(const KindInfo* kind) {

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "cluster/store/list_options.hpp"
+#include "cluster/store/seals.hpp"
 #include "cluster/store/store.hpp"
 #include "cluster/store/store_errors.hpp"
 #include "core/numbers.hpp"
@@ -309,6 +310,8 @@ void Store::commit(Context& context, const ObjectPtr& before,
   }
   ObjectPtr& stored = context.place != nullptr ? *context.place : rows.objects.place_for(*after);
   DDPTWIN_ASSERT(stored == before);  // which the history goes by
+  require_whole(before);
+  if (seals_ != nullptr) seals_->put_on(*after);
   stored = after;
   if (&kind == &info_of<Pod>()) note_node(rows, before, stored);
   if (kind.strategy.time_to_live > Duration::zero()) {

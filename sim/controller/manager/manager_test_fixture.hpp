@@ -47,6 +47,8 @@ class RefusingClient final : public api::ApiClient {
 };
 
 struct ManagerWorld {
+  ManagerWorld() { store.seal(); }
+
   VirtualLoop loop{Random(3), start};
   Trace trace{loop};
   KindRegistry kinds;

@@ -10,6 +10,7 @@ struct Excuse {
   FaultKind fault;
   std::string_view invariant, reason;
   bool after_restart = false;  // of a kubelet, by another fault of the plan
+  std::string_view of{};       // whom the fault hits; empty: whoever
 };
 constexpr std::array excuses{
     Excuse{FaultKind::api_timeout, "creation-order",
@@ -32,6 +33,16 @@ constexpr std::array excuses{
     Excuse{FaultKind::api_latency, "monotone",
            "what a kubelet wrote before its restart may come after what it writes since", true},
     Excuse{FaultKind::api_latency, "terminal", "as of a phase that goes back", true},
+    // Pods of a Job have names that the server draws: no second one of an index is refused, and the
+    // controller deletes it when it sees it (spec/trainjob.md §6).
+    Excuse{FaultKind::controller_crash, "no-duplicates",
+           "the controller alone forgets what it made, and the informers that it shares have not "
+           "seen it yet",
+           false, "job-controller"},
+    Excuse{FaultKind::controller_double, "no-duplicates", "each of the two makes its own pods",
+           false, "job-controller"},
+    Excuse{FaultKind::api_lost_reply, "no-duplicates",
+           "a pod that was made without an answer is made again", false, "job-controller"},
     // A deletion names no uid.
     Excuse{FaultKind::controller_double, "no-needless-restart",
            "what one process has made anew the other may delete for the one that had failed"},
@@ -52,7 +63,8 @@ InvariantPolicy kept_under(const FaultPlan& plan) {
   const bool restart = std::any_of(plan.faults.begin(), plan.faults.end(), restarts_kubelet);
   for (const Fault& fault : plan.faults)
     for (const Excuse& excuse : excuses)
-      if (fault.kind == excuse.fault && (restart || !excuse.after_restart))
+      if (fault.kind == excuse.fault && (restart || !excuse.after_restart) &&
+          (excuse.of.empty() || fault.of == excuse.of))
         policy.off.emplace(excuse.invariant, excuse.reason);
   return policy;
 }

@@ -68,7 +68,11 @@ Reaction JobController::observe(const Change& change, const Cache& cache,
                                 Expectations& expectations, Time) {
   if (as<Pod>(change.object()) != nullptr) return pod_changed(change, cache, expectations);
   Reaction reaction = Reaction::to_wake(parts_of(change.object()));
-  if (!change.after) back_off_.erase(joined_key(parts_of(change.object())));
+  if (!change.after) {
+    const Key gone = joined_key(parts_of(change.object()));
+    back_off_.erase(gone);
+    next_back_off_.erase(gone);
+  }
   if (change.before && change.after &&
       change.before->metadata.generation == change.after->metadata.generation)
     reaction.wake_after = batch_period;
@@ -86,8 +90,8 @@ Plan JobController::plan(const Key& key, const Observed& seen, Time now) const {
   if (const auto known = back_off_.find(key); known != back_off_.end())
     view.back_off = known->second;
   Planned planned = job::plan(view, now);
-  // A Job that is over or gone has none.
-  next_back_off_.insert_or_assign(key, planned.back_off.value_or(BackOffRecord()));
+  // A Job that is over has none.
+  if (view.job) next_back_off_.insert_or_assign(key, planned.back_off.value_or(BackOffRecord()));
   return std::move(planned.plan);
 }
 

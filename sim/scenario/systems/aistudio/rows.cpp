@@ -44,9 +44,14 @@ std::optional<int> entry_code(const Pod& pod) {
   return std::nullopt;
 }
 
+// Of a pod that ends before its containers began the kubelet says that they ended, and that it does
+// not know how (spec/kubernetes.md §2.2).
 bool entry_has_begun(const Pod& pod) {
-  for (const ContainerStatus& one : pod.status.containerStatuses)
-    if (one.name == "worker" && (one.state.running || one.state.terminated)) return true;
+  for (const ContainerStatus& one : pod.status.containerStatuses) {
+    if (one.name != "worker") continue;
+    const auto& end = one.state.terminated;
+    return one.state.running || (end && end->reason != "ContainerStatusUnknown");
+  }
   return false;
 }
 

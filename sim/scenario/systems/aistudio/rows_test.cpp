@@ -82,12 +82,16 @@ void is_placed(Tape& tape, int index) {
   becomes(tape, index, [](Pod& one) { one.spec.edit().nodeName = "node"; });
 }
 
-void begins(Tape& tape, int index) {
-  becomes(tape, index, [](Pod& one) {
-    one.status.phase = "Running";
+// `lost`: it has ended for that reason instead.
+void begins(Tape& tape, int index, const char* lost = nullptr) {
+  becomes(tape, index, [lost](Pod& one) {
+    one.status.phase = lost == nullptr ? "Running" : "Failed";
     ContainerStatus status;
     status.name = "worker";
-    status.state.running.emplace();
+    if (lost == nullptr)
+      status.state.running.emplace();
+    else
+      status.state.terminated.edit().reason = lost;
     one.status.containerStatuses = std::vector{status};
   });
 }
@@ -198,7 +202,16 @@ std::vector<Case> cases() {
          for (const int index : {0, 1}) is_placed(tape, index);
          begins(tape, 0);
        },
-       &run},
+       // Who never began ends with the check that stopped it.
+       [](Tape& tape) {
+         write(tape, [](DDPTask& task) {
+           task.status.emplace().phase = "Failed";
+           task.status->selfCheck.state = "Failed";
+         });
+         for (const int index : {0, 1}) pod(tape, index);
+         for (const int index : {0, 1}) is_placed(tape, index);
+         begins(tape, 0, "ContainerStatusUnknown");
+       }},
       {"aistudio-attempts", [](Tape& tape) { say(tape, "Queued", 1); },
        [](Tape& tape) { say(tape, "Queued", 0); }},
       {"aistudio-attempts",
