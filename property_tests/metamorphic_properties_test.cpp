@@ -170,7 +170,8 @@ TEST(MetamorphicProperties, ANamesakeThatIsGoneChangesNoEnd) {
         const JobShape& shape = plan.shapes.front();
         WorldPlan past = plan;
         past.events = (*quiet_plan().as("and before it")).events;
-        // What is scaled is the workers, and suspended it stays so.
+        // What was patched is read as another text, and stays no longer what was worked out of it.
+        if (*gen::arbitrary<bool>().as("nothing happens to it")) past.events.clear();
         if (shape.workers == 0)
           std::erase_if(past.events,
                         [](const auto& one) { return one.kind == WorldEvent::Kind::scale; });

@@ -19,6 +19,7 @@ class Seals {
   void break_off(const Object& published) { seals_.erase(&published); }
 
  private:
+  // Looked up only: its order cannot be seen.
   std::unordered_map<const Object*, std::uint64_t> seals_{};
 };
 

@@ -7,7 +7,7 @@
 #include "objects/batch_v1.hpp"
 #include "objects/pod_phase.hpp"
 
-namespace ddptwin::controller::job_memory_test {
+namespace ddptwin::controller::memory_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -124,4 +124,4 @@ TEST(JobMemory, is_lost_in_a_crash) {
 }
 
 }  // namespace
-}  // namespace ddptwin::controller::job_memory_test
+}  // namespace ddptwin::controller::memory_test
