@@ -322,6 +322,54 @@ TEST(Tidy, every_scenario_is_named_in_the_docs) {
   }
 }
 
+// A row of scenarios/failures/README.md: | star | FM-NNN | `file` | system | modes | ... |.
+struct FailureRow {
+  std::string star, mode, file, modes;
+};
+std::vector<FailureRow> failure_rows() {
+  static const std::regex row(
+      R"re(\n\| (\d+) \| (FM-\d+) \| `?([^`| ]+)`? \| [^|\n]+ \| ([^|\n]+) \|)re");
+  const std::string text = content_of(root / "scenarios/failures/README.md");
+  std::vector<FailureRow> rows;
+  for (std::sregex_iterator at(text.begin(), text.end(), row), end; at != end; ++at)
+    rows.push_back({(*at)[1], (*at)[2], (*at)[3], (*at)[4]});
+  return rows;
+}
+
+TEST(Tidy, every_starred_failure_mode_has_its_row) {
+  static const std::regex starred(R"re(\n\| (\d+) \| (FM-\d+) \|)re");
+  const std::string text = content_of(root / "docs/spec/failure-modes.md");
+  std::set<std::pair<std::string, std::string>> wanted, told;
+  for (std::sregex_iterator at(text.begin(), text.end(), starred), end; at != end; ++at)
+    wanted.emplace((*at)[1], (*at)[2]);
+  for (const FailureRow& row : failure_rows()) told.emplace(row.star, row.mode);
+  EXPECT_EQ(wanted.size(), 40U);
+  EXPECT_EQ(told, wanted);
+}
+
+TEST(Tidy, rows_of_failure_modes_are_true_for_their_files) {
+  static const std::regex modes(R"re(\n  modes: \[([^\]]+)\])re");
+  std::set<std::string> named;
+  for (const FailureRow& row : failure_rows()) {
+    if (row.file == "none") continue;  // the last column says why
+    named.insert(row.file);
+    const std::string text = content_of(root / "scenarios" / row.file);
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(text, found, modes)) << row.file << " names no modes";
+    EXPECT_EQ(found[1].str(), row.modes) << row.file;
+    if (row.file.starts_with("failures/")) {
+      EXPECT_TRUE(row.file.starts_with("failures/" + row.mode + "-")) << row.file;
+      EXPECT_TRUE(text.starts_with("# " + row.mode))
+          << row.file << " does not tell of " << row.mode;
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(root / "scenarios/failures")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const std::string file = "failures/" + entry.path().filename().string();
+    EXPECT_TRUE(named.contains(file)) << file << " has no row";
+  }
+}
+
 TEST(Tidy, every_rule_is_named_in_its_controllers_readme) {
   static const std::regex rule(R"re(Rule\s+[a-z_0-9]+\s*\{\s*"([a-z_0-9]+)")re");
   for (const File& file : sources()) {
