@@ -95,12 +95,10 @@ const std::vector<std::string>& never_asked() {
       "world-agrees-after-scaling",  // none is scaled
       "type-removed",                // or loses a replica type
       "disruptions",                 // the evicted pods' jobs succeed
-      "backoff-limit-in-place",      // no job with a backoffLimit comes to rest before its end
       "suspend-with-ttl", "ttl-after-all",
       "quiesce-at-zero",        // none has a replica type of zero
       "visible-without-types",  // every job has a replica type
       // Other systems' own.
-      "jobset-old-runs-end",      // no set rests between a restart and its end
       "trainjob-complete-stays",  // nobody touches a TrainJob that is Complete
       "t9k-paused",               // no pod comes while a job is paused: each that does is judged
       "t9k-gang",                 // no job of T9k's scheduler rests before its end
