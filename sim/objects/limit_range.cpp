@@ -14,7 +14,9 @@ namespace {
 
 using LimitNames = std::set<std::string, std::less<>>;
 
-const LimitRange& range_in(const Object& object) { return static_cast<const LimitRange&>(object); }
+const LimitRange& limit_range_in(const Object& object) {
+  return static_cast<const LimitRange&>(object);
+}
 
 void fill_amounts(Cow<ResourceList>& to, const Cow<ResourceList>& from) {
   for (const auto& [name, amount] : from)
@@ -151,7 +153,7 @@ void check_limit_item(ErrorList& out, const LimitRangeItem& item, const FieldPat
 ErrorList validate_range(const Object& object) {
   const FieldPath spec("spec");
   const FieldPath limits = spec.field("limits");
-  const auto& items = range_in(object).spec.limits;
+  const auto& items = limit_range_in(object).spec.limits;
   ErrorList out;
   LimitNames types;
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -163,7 +163,7 @@ class Bounds {
   LimitTexts& wrong_;
 };
 
-void check_pod(const LimitRange& range, const Pod& pod, LimitTexts& wrong) {
+void check_pod_bounds(const LimitRange& range, const Pod& pod, LimitTexts& wrong) {
   const PodSpec& spec = *pod.spec;
   for (const LimitRangeItem& item : range.spec.limits) {
     if (item.type_ == "Container")
@@ -176,7 +176,8 @@ void check_pod(const LimitRange& range, const Pod& pod, LimitTexts& wrong) {
   }
 }
 
-void check_claim(const LimitRange& range, const PersistentVolumeClaim& claim, LimitTexts& wrong) {
+void check_claim_bounds(const LimitRange& range, const PersistentVolumeClaim& claim,
+                        LimitTexts& wrong) {
   const ResourceList none;
   for (const LimitRangeItem& item : range.spec.limits)
     if (item.type_ == "PersistentVolumeClaim")
@@ -188,8 +189,9 @@ LimitAnswer check_bounds(const Store& store, const AdmissionRequest& request) {
   const Object& object = *request.object;
   for (const auto& range : ranges_of(store, object.metadata.namespace_)) {
     LimitTexts wrong;
-    if (const Pod* pod = as<Pod>(object)) check_pod(*range, *pod, wrong);
-    if (const auto* claim = as<PersistentVolumeClaim>(object)) check_claim(*range, *claim, wrong);
+    if (const Pod* pod = as<Pod>(object)) check_pod_bounds(*range, *pod, wrong);
+    if (const auto* claim = as<PersistentVolumeClaim>(object))
+      check_claim_bounds(*range, *claim, wrong);
     // The same is said once.
     LimitTexts told;
     for (std::string& one : wrong)

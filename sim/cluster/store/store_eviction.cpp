@@ -20,21 +20,21 @@ namespace json = boost::json;
 constexpr std::string_view eviction_actor = "kube-apiserver";
 constexpr int processing_retry_seconds = 10;
 
-const Json* part_of(const Json* object, std::string_view name) {
+const Json* eviction_part(const Json* object, std::string_view name) {
   return object != nullptr && object->is_object() ? object->get_object().if_contains(name)
                                                   : nullptr;
 }
-std::string_view text_part_of(const Json* object, std::string_view name) {
-  const Json* value = part_of(object, name);
+std::string_view eviction_text(const Json* object, std::string_view name) {
+  const Json* value = eviction_part(object, name);
   return value != nullptr && value->is_string() ? std::string_view(value->get_string())
                                                 : std::string_view();
 }
 
 // A body may leave out what it is.
 Status check_eviction_body(const Json& body, const Text& name) {
-  const std::string_view kind = text_part_of(&body, "kind");
+  const std::string_view kind = eviction_text(&body, "kind");
   if (!kind.empty() && kind != "Eviction") {
-    std::string_view version = text_part_of(&body, "apiVersion");
+    std::string_view version = eviction_text(&body, "apiVersion");
     if (const std::size_t slash = version.find('/'); slash != std::string_view::npos)
       version.remove_prefix(slash + 1);
     return fail(Reason::bad_request,
@@ -42,14 +42,14 @@ Status check_eviction_body(const Json& body, const Text& name) {
                             "({1}.{0}) to (policy.Eviction): unknown conversion",
                             kind, version));
   }
-  const Json* said = part_of(part_of(&body, "metadata"), "name");
+  const Json* said = eviction_part(eviction_part(&body, "metadata"), "name");
   if (said != nullptr && said->is_string() && name != std::string_view(said->get_string()))
     return fail(Reason::bad_request, "name in URL does not match name in Eviction object");
   return {};
 }
 
 bool asks_dry_run(const Json* options) {
-  const Json* asked = part_of(options, "dryRun");
+  const Json* asked = eviction_part(options, "dryRun");
   return asked != nullptr && asked->is_array() && !asked->get_array().empty();
 }
 
@@ -127,7 +127,7 @@ Store::Answer Store::evict(Context& context) {
   api::Request deletion = request;
   if (const Json* body = request.body.get(); body != nullptr) {
     TRY_VOID(check_eviction_body(*body, request.target.name));
-    const Json* options = part_of(body, "deleteOptions");
+    const Json* options = eviction_part(body, "deleteOptions");
     TRY(deletion.remove, api::delete_options({}, options));
     deletion.dry_run = request.dry_run || asks_dry_run(options);
   }

@@ -34,7 +34,7 @@ Reaction observe_quota(const Change& change) {
 }
 
 // Of all that there is, by the names that are limited.
-ResourceList count(const ResourceQuota& quota, const Cache& cache, Time now) {
+ResourceList count_usage(const ResourceQuota& quota, const Cache& cache, Time now) {
   ResourceList used;
   const ResourceList& hard = *quota.spec.hard;
   for (const KindInfo* kind : cache.kinds()) {
@@ -83,7 +83,7 @@ Plan ResourceQuotaController::plan(const Key& key, const Observed& seen, Time no
   plan.about = quota;
   Step& step = plan.steps.emplace_back();
   step.rule = &quota_is_counted;
-  ResourceList used = count(*quota, seen.cache, now);
+  ResourceList used = count_usage(*quota, seen.cache, now);
   if (*quota->status.hard == *quota->spec.hard && *quota->status.used == used) return plan;
   auto counted = std::make_shared<ResourceQuota>(*quota);
   counted->status.hard = quota->spec.hard;
