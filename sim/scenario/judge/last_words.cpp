@@ -80,6 +80,12 @@ bool says_anything(std::string_view line) {
 
 bool tells_of_a_peer(std::string_view line) { return any_in(peer_words, line); }
 
+bool tells_of_a_wait(std::string_view line) {
+  constexpr std::array<std::string_view, 3> words{"Timed out waiting", "waiting for clients",
+                                                  "Watchdog caught collective operation timeout"};
+  return any_in(words, line);
+}
+
 std::string telling_line(std::span<const std::string> lines) {
   const std::string *own = nullptr, *of_peer = nullptr, *of_child = nullptr, *last = nullptr;
   for (const std::string& line : lines) {

@@ -18,6 +18,10 @@ std::string telling_line(std::span<const std::string> lines);
 // glibc and Python, and of the init container that waits for a job's master.
 bool tells_of_a_peer(std::string_view line);
 
+// The line says that a process gave up waiting for the others, who may all be there: who did not
+// come says nothing itself.
+bool tells_of_a_wait(std::string_view line);
+
 // What of a real run's line is this machine's doing, whose own tools took the place of an image's:
 // "this machine's Python has no such module ...", with the way out. Empty: nothing.
 std::string_view lack_of_host(std::string_view line);

@@ -13,6 +13,8 @@
 #include "scenario/words/names.hpp"
 
 namespace ddptwin::scenario {
+
+using namespace std::chrono_literals;
 namespace {
 
 constexpr std::size_t lines_max = 10;  // of a log
@@ -134,12 +136,43 @@ std::string with_object(const Trouble& trouble, const std::string& text) {
   return trouble.object + " " + text;
 }
 
+std::vector<const SeenObject*> pods_of_family(const Observer& observer, const SharedText& root) {
+  std::vector<const SeenObject*> pods;
+  for (const auto& [key, seen] : observer.objects(Pod::info()))
+    if (observer.troubles().root_of(seen.last->metadata) == root) pods.push_back(&seen);
+  return pods;
+}
+
+// Behind who ended because it had waited too long: who has run on since before that, and has said
+// what. The one that did not come is among them, and tells of no failure.
+std::string who_ran_on(const Observer& observer, const Family& family, const Trouble& culprit) {
+  if (culprit.kind != Trouble::Kind::ended ||
+      !tells_of_a_wait(telling_line(observer.troubles().log_of(culprit))))
+    return {};
+  std::string text;
+  std::size_t more = 0;
+  for (const SeenObject* seen : pods_of_family(observer, family.root)) {
+    const Pod& pod = *as<Pod>(*seen->last);
+    if (seen->gone || seen->ended_at || pod.metadata.uid == culprit.uid) continue;
+    for (const ContainerStatus& status : *pod.status.containerStatuses) {
+      const auto& running = status.state.running;
+      if (!running || !running->startedAt || culprit.began < *running->startedAt + 1s) continue;
+      if (++more > others_max) continue;
+      text += fmt::format("; {} has run on since before that: {}", short_name(pod),
+                          last_line(observer, pod, status.name.str()));
+    }
+  }
+  if (more > others_max) text += fmt::format("; and {} more", more - others_max);
+  return text;
+}
+
 // The culprit at length, the others in a line each.
 void add_troubles(const Observer& observer, const Family& family, Why& to) {
   const Troubles& troubles = observer.troubles();
   const Trouble* culprit = troubles.culprit(family.root, family.until, family.decider);
   if (culprit == nullptr) return;
-  const std::string line = with_object(*culprit, told(observer, *culprit));
+  const std::string line =
+      with_object(*culprit, told(observer, *culprit)) + who_ran_on(observer, family, *culprit);
   if (to.line.empty()) to.line = line;
   const auto log = troubles.log_of(*culprit);
   to.text.push_back(line + (log.empty() ? "" : "; its last lines:"));
@@ -154,13 +187,6 @@ void add_troubles(const Observer& observer, const Family& family, Why& to) {
     to.text.push_back("also " + with_object(*other, told(observer, *other)));
   }
   if (more > others_max) to.text.push_back(fmt::format("and {} more", more - others_max));
-}
-
-std::vector<const SeenObject*> pods_of_family(const Observer& observer, const SharedText& root) {
-  std::vector<const SeenObject*> pods;
-  for (const auto& [key, seen] : observer.objects(Pod::info()))
-    if (observer.troubles().root_of(seen.last->metadata) == root) pods.push_back(&seen);
-  return pods;
 }
 
 // All of its pods run, several, and none has printed a line: so ranks look that wait for one
@@ -284,7 +310,7 @@ std::string told_end(const Observer& observer, const SeenObject& seen) {
     add_work(observer, family, found);
     return found.line.empty() ? text : text + ": " + found.line;
   }
-  const std::string line = told(observer, *culprit);
+  const std::string line = told(observer, *culprit) + who_ran_on(observer, family, *culprit);
   const bool is_alone =
       pods_of_family(observer, family.root).size() <= 1 || culprit->uid == object.metadata.uid;
   return text + ": " + (is_alone ? line : with_object(*culprit, line));

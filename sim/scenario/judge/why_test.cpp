@@ -72,6 +72,30 @@ TEST(Why, a_failure_that_is_over_is_not_named) {
       << last_line(result);
 }
 
+// FM-116: every error comes from who waited; who did not come runs on and says nothing of it.
+TEST(Why, who_did_not_come_is_told_behind_who_waited_for_it) {
+  const RunResult result =
+      run("  timeout: 20s\n",
+          replica("Master", "OnFailure", worker(", --timeout, 6s")) +
+              replica("Worker", "OnFailure",
+                      worker(", --timeout, 6s, --fail-at-step, '3', --fail-with, hang")));
+  EXPECT_FALSE(result.passed());
+  const std::string line = last_line(result);
+  EXPECT_NE(line.find("pod/j-master-0 container pytorch exit 1"), std::string::npos) << line;
+  EXPECT_NE(line.find("; pod/j-worker-0 has run on since before that: it printed last: \"failing "
+                      "rank 1 at step 3\""),
+            std::string::npos)
+      << line;
+}
+
+// Who only loses a peer is not asked for who ran on.
+TEST(Why, who_ended_says_it_alone) {
+  const RunResult result =
+      run("  steps: [{kill: pod/j-worker-0, when: {of: pod/j-worker-0, step: 3}}]\n",
+          replica("Master", "Never", worker()) + replica("Worker", "Never", worker()));
+  EXPECT_EQ(last_line(result).find("has run on"), std::string::npos) << last_line(result);
+}
+
 TEST(Why, a_worker_that_finds_no_master_is_not_to_blame) {
   const RunResult result = run(
       "  timeout: 10m\n",

@@ -30,7 +30,8 @@ class ScenarioRun {
     client_ = world_->client("user");
     engine_.emplace(
         loop_, world_->trace(), *client_, scenario_,
-        ContainerPorts{.signal = [](const ContainerId&, int, Done<void> done) { done({}); },
+        ContainerPorts{.signal = [](const ContainerId&, int, const ProcessChoice&,
+                                    Done<void> done) { done({}); },
                        .exec = [](const ContainerId&, std::vector<std::string>, Duration,
                                   Done<ExecResult> done) { done(ExecResult{}); }},
         [this] { over_ = true; });
