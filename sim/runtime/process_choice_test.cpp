@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace ddptwin {
+namespace ddptwin::process_choice_test {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
@@ -43,4 +43,4 @@ TEST(ProcessChoice, what_an_exec_began_is_never_meant) {
 }
 
 }  // namespace
-}  // namespace ddptwin
+}  // namespace ddptwin::process_choice_test

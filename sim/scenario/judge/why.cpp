@@ -251,13 +251,20 @@ std::string told_parts(const Observer& observer, const Object& object) {
   return text;
 }
 
-// Another job made it, and tells of it.
+// Another job or set made it, and tells of it.
 bool is_part(const Observer& observer, const Object& object) {
   const OwnerReference* owner = object.metadata.controller();
   if (owner == nullptr) return false;
+  const auto has_it = [&](const KindInfo& kind) {
+    const auto& all = observer.objects(kind);
+    return std::any_of(all.begin(), all.end(), [owner](const auto& one) {
+      return one.second.last->metadata.uid == owner->uid;
+    });
+  };
   for (const JobKind& kind : job_kinds())
-    for (const auto& [key, seen] : observer.objects(kind.info()))
-      if (seen.last->metadata.uid == owner->uid) return true;
+    if (has_it(kind.info())) return true;
+  for (const StandingKind& kind : standing_kinds())
+    if (has_it(kind.info())) return true;
   return false;
 }
 
@@ -325,7 +332,8 @@ std::vector<std::string> told_ends(const Observer& observer) {
     for (const auto& [key, seen] : observer.objects(kind.info()))
       if (!is_part(observer, *seen.last)) add(seen);
   for (const StandingKind& kind : standing_kinds())
-    for (const auto& [key, seen] : observer.objects(kind.info())) add(seen);
+    for (const auto& [key, seen] : observer.objects(kind.info()))
+      if (!is_part(observer, *seen.last)) add(seen);
   for (const auto& [key, seen] : observer.objects(Pod::info()))
     if (seen.last->metadata.controller() == nullptr) add(seen);
   std::move(good.begin(), good.end(), std::back_inserter(bad));
