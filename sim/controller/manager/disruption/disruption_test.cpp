@@ -1,12 +1,11 @@
 // What the recordings pdb-* and api-eviction-budget do not show of the disruption controller: the
 // controller in its host, over a store. Upstream: pkg/controller/disruption.
-#include "controller/manager/disruption/controller.hpp"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "controller/host.hpp"
+#include "controller/manager/disruption/controller.hpp"
 #include "controller/manager/manager_test_fixture.hpp"
 #include "controller/toolkit/ownership.hpp"
 #include "objects/apps_v1.hpp"

@@ -1,13 +1,13 @@
 // What the recordings quota-* do not show of the quota controller: the controller in its host, over
 // a store. Upstream: pkg/controller/resourcequota and pkg/quota/v1.
-#include "controller/manager/resource_quota/controller.hpp"
+#include "objects/resource_quota.hpp"
 
 #include <gtest/gtest.h>
 
 #include "cluster/store/namespace_limits.hpp"
 #include "controller/host.hpp"
 #include "controller/manager/manager_test_fixture.hpp"
-#include "objects/resource_quota.hpp"
+#include "controller/manager/resource_quota/controller.hpp"
 
 namespace ddptwin::controller::resource_quota_test {
 namespace {
