@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
         Row{"help_agree", "agree --help", 0}, Row{"help_explore", "explore --help", 0},
         Row{"help_compare", "compare --help", 0},
-        Row{"compare_nothing", "compare --real ../../scenarios/faults/link-cut.yaml", 2},
+        Row{"compare_nothing", "compare --real ../../scenarios/faults/link-slow.yaml", 2},
         Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
         Row{"run_without_file", "run", 2}, Row{"unknown_option", "run --fast x.yaml", 2},
         Row{"misspelt_command", "rnu job.yaml", 2},
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"bad_torch", "run --torch 0.4 x.yaml", 2}, Row{"option_before_files", "run --nope", 2},
         Row{"no_such_python", "run --python /no/such x.yaml", 2},
         Row{"agree_no_seeds", "agree --seeds 0 ../../scenarios/pytorchjob/demo.yaml", 2},
-        Row{"agree_nothing_to_compare", "agree ../../scenarios/faults/link-cut.yaml", 2},
+        Row{"agree_nothing_to_compare", "agree ../../scenarios/faults/link-slow.yaml", 2},
         Row{"env_of_the_demo", "env ../../scenarios/pytorchjob/demo.yaml", 0}),
     [](const auto& row) { return std::string(row.param.name); });
 
