@@ -110,11 +110,16 @@ void check_alias(DnsRun& cluster, const Service& service) {
                   RecordType::a) == wanted);
 }
 
+// Made by the cluster itself: the API's and the DNS's own.
+bool is_the_clusters(std::string_view service) {
+  return service == "kubernetes" || service == "kube-dns";
+}
+
 void check_all(DnsRun& cluster) {
   const Pods pods = cluster.pods();
   std::set<std::string> there;
   for (const auto& service : cluster.services()) {
-    if (service->metadata.name == "kubernetes") continue;
+    if (is_the_clusters(service->metadata.name)) continue;
     there.insert(key_of(service->metadata));
     Pods behind;
     for (const auto& pod : pods)
@@ -495,7 +500,7 @@ void HandWork::check() {
   for (const auto& slice : cluster_.all<EndpointSlice>()) {
     if (slices_.contains(slice->metadata.name.str())) continue;
     const Text& of = *slice->metadata.label("kubernetes.io/service-name");
-    if (of == "kubernetes") continue;
+    if (is_the_clusters(of)) continue;
     RC_ASSERT(endpoints_.contains(of.str()));  // a mirror
     for (const auto& endpoints : cluster_.all<Endpoints>())
       if (endpoints->metadata.name == of)
