@@ -89,7 +89,6 @@ TEST(VirtualScenarioTest, scenarios_of_pytorchjob_run_in_both_modes) {
 // judges) and random runs ask them.
 const std::vector<std::string>& never_asked() {
   static const std::vector<std::string> names{
-      "no-refused-writes",  // what is refused is refused by the webhook, or only a conflict
       // The training operator's own.
       "frozen",                      // nobody touches a job that has Failed
       "world-agrees-after-scaling",  // none is scaled
