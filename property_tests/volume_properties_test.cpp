@@ -306,6 +306,24 @@ class Seen final : public ScriptRuntime {
   std::shared_ptr<const VolumeSource> last{};
 };
 
+// default/p, whose container sees the volume at /v.
+std::shared_ptr<Pod> pod_that_mounts(Volume volume) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "p";
+  pod->metadata.namespace_ = "default";
+  pod->metadata.labels.edit()["team"] = "vision";
+  PodSpec& spec = pod->spec.edit();
+  spec.nodeName = node;
+  Container container;
+  container.name = "c";
+  container.image = "busybox";
+  container.volumeMounts = {{.name = "v", .mountPath = "/v"}};
+  spec.containers = {std::move(container)};
+  volume.name = "v";
+  spec.volumes = {std::move(volume)};
+  return pod;
+}
+
 // A change reaches the files at the next look of the kubelet, once a minute.
 TEST(VolumeProperties, WhatIsMountedFollowsItsSource) {
   holds(
@@ -336,18 +354,7 @@ TEST(VolumeProperties, WhatIsMountedFollowsItsSource) {
         };
         put("source", "1");
         put("another", "1");
-        auto pod = std::make_shared<Pod>();
-        pod->metadata.name = "p";
-        pod->metadata.namespace_ = "default";
-        PodSpec& spec = pod->spec.edit();
-        spec.nodeName = node;
-        Container container;
-        container.name = "c";
-        container.image = "busybox";
-        container.volumeMounts = {{.name = "v", .mountPath = "/v"}};
-        spec.containers = {std::move(container)};
         Volume volume;
-        volume.name = "v";
         if (projected)
           volume.projected.emplace().sources.emplace_back(
               boost::json::parse(secret ? R"({"secret": {"name": "source"}})"
@@ -356,7 +363,7 @@ TEST(VolumeProperties, WhatIsMountedFollowsItsSource) {
           volume.secret.emplace().secretName = "source";
         else
           volume.configMap.emplace().name = "source";
-        spec.volumes = {volume};
+        const auto pod = pod_that_mounts(std::move(volume));
         RC_ASSERT(world.call(api::create(pod), "user").has_value());
         loop.run_until(loop.now() + 20s);
         const auto there = as<Pod>(world.find(Pod::info(), "default", "p"));
@@ -384,29 +391,17 @@ TEST(VolumeProperties, WhatAPodSaysOfItselfFollowsItsLabelsAndAnnotations) {
         Seen runtime(loop);
         World world(loop, options_of(seed), &runtime);
         RC_ASSERT(world.start().has_value());
-        auto pod = std::make_shared<Pod>();
-        pod->metadata.name = "p";
-        pod->metadata.namespace_ = "default";
-        pod->metadata.labels.edit()["team"] = "vision";
-        PodSpec& spec = pod->spec.edit();
-        spec.nodeName = node;
-        Container container;
-        container.name = "c";
-        container.image = "busybox";
-        container.volumeMounts = {{.name = "v", .mountPath = "/v"}};
-        spec.containers = {std::move(container)};
         DownwardAPIVolume shown;
         DownwardAPIFile& file = shown.items.emplace_back();
         file.path = "k";
         file.fieldRef.emplace().fieldPath = fmt::format("metadata.{}", field);
         Volume volume;
-        volume.name = "v";
         if (projected)
           volume.projected.emplace().sources.emplace_back(
               boost::json::object{{"downwardAPI", to_json(shown)}});
         else
           volume.downwardAPI = shown;
-        spec.volumes = {volume};
+        const auto pod = pod_that_mounts(std::move(volume));
         RC_ASSERT(world.call(api::create(pod), "user").has_value());
         loop.run_until(loop.now() + 20s);
         for (int round = *gen::inRange(1, 4).as("rounds"); round > 0; --round) {

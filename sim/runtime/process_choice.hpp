@@ -14,6 +14,7 @@ struct ProcessChoice {
   std::string command{};               // every process whose command line has this part
   bool group = false;                  // and all of its process group
   bool is_first() const { return !rank && command.empty(); }
+  bool is_first_alone() const { return is_first() && !group; }
   // "rank 3", "the group of the first process"
   std::string text() const;
   friend bool operator==(const ProcessChoice&, const ProcessChoice&) = default;

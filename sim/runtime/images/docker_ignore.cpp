@@ -1,5 +1,7 @@
 #include "runtime/images/docker_ignore.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -49,9 +51,12 @@ std::string within(const std::string& context, const std::string& path) {
 
 }  // namespace
 
-DockerIgnore::DockerIgnore(std::string_view text) {
+Result<DockerIgnore> DockerIgnore::parse(std::string_view text, std::string_view file) {
+  DockerIgnore ignore;
   std::istringstream lines{std::string(text)};
+  int number = 0;
   for (std::string line; std::getline(lines, line);) {
+    ++number;
     if (line.starts_with('#')) continue;
     line = trimmed(line);
     Pattern pattern;
@@ -67,10 +72,12 @@ DockerIgnore::DockerIgnore(std::string_view text) {
     try {
       pattern.matches = std::regex(expression_of(path.substr(begin)));
     } catch (const std::regex_error&) {
-      continue;
+      return fail(Reason::bad_input,
+                  fmt::format("{}:{}: syntax error in pattern \"{}\"", file, number, line));
     }
-    patterns_.push_back(std::move(pattern));
+    ignore.patterns_.push_back(std::move(pattern));
   }
+  return ignore;
 }
 
 bool DockerIgnore::leaves_out(const std::string& path) const {

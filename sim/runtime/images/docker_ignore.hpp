@@ -7,14 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
+
 namespace ddptwin {
 
 class DockerIgnore {
  public:
-  DockerIgnore() = default;
-  // Patterns in the order of their lines; the last that matches decides. One that is no pattern
-  // matches nothing.
-  explicit DockerIgnore(std::string_view text);
+  // Patterns in the order of their lines; the last that matches decides. Errors are
+  // Reason::bad_input and name `file` and the line.
+  static Result<DockerIgnore> parse(std::string_view text, std::string_view file);
 
   // Of a path within the context, without a leading slash: it or a folder that it lies in is left
   // out, and no later exception brings it back.

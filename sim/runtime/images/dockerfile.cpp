@@ -23,7 +23,8 @@ struct Stage {
 
 class Parser {
  public:
-  explicit Parser(const DockerfileSource& source) : source_(source) {}
+  Parser(const DockerfileSource& source, DockerIgnore ignored)
+      : source_(source), ignored_(std::move(ignored)) {}
   Result<DockerfileResult> run();
 
  private:
@@ -66,7 +67,7 @@ class Parser {
   bool is_folder(const std::string& path);
 
   const DockerfileSource& source_;
-  const DockerIgnore ignored_{source_.ignored};
+  const DockerIgnore ignored_;
   std::vector<Stage> stages_;
   std::map<std::string, std::string> global_args_, args_;
   std::vector<ImageNote> notes_;
@@ -439,7 +440,8 @@ Status Parser::skip_with_note(const DockerfileLine& line) {
 }  // namespace
 
 Result<DockerfileResult> parse_dockerfile(const DockerfileSource& source) {
-  return Parser(source).run();
+  TRY(DockerIgnore ignored, DockerIgnore::parse(source.ignored, source.ignored_name));
+  return Parser(source, std::move(ignored)).run();
 }
 
 }  // namespace ddptwin

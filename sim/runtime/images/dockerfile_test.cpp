@@ -30,7 +30,7 @@ class DockerfileTest : public testing::Test {
   void TearDown() override { fs::remove_all(context); }
 
   Result<DockerfileResult> parse(const std::string& text) {
-    return parse_dockerfile({text, "Dockerfile", context.string(), {}, ignored});
+    return parse_dockerfile({text, "Dockerfile", context.string(), {}, ignored, ".dockerignore"});
   }
   Image image(const std::string& text) {
     const auto result = parse("FROM base\n" + text);
@@ -121,6 +121,10 @@ TEST_F(DockerfileTest, what_the_context_leaves_out_is_not_copied) {
               ElementsAre(ImageCopy{in("demo.py"), "/app/demo.py"}));
   EXPECT_THAT(error("FROM b\nCOPY train.py /\n"), HasSubstr("\"train.py\" is left out of"));
   EXPECT_THAT(error("FROM b\nCOPY data/deep /\n"), HasSubstr("by its .dockerignore"));
+  ignored = "data\n\ndemo[.py\n";
+  EXPECT_THAT(error("FROM b\n"),
+              HasSubstr(".dockerignore:3: syntax error in pattern \"demo[.py\""));
+  ignored = "data/deep\ntrain.py\n";
   const auto later = parse(
       "FROM a AS build\nCOPY . /src\nFROM b\nCOPY --from=build /src/data /d\n"
       "COPY --from=build /src/train.py /bin/\n");

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 
+#include "core/paths.hpp"
+
 namespace ddptwin {
 
 bool ImageCopy::brings(std::string_view host_path) const {
-  const auto is_at_or_below = [host_path](std::string_view folder) {
-    return host_path.starts_with(folder) &&
-           (host_path.size() == folder.size() || host_path[folder.size()] == '/');
-  };
-  return is_at_or_below(from) && std::none_of(without.begin(), without.end(), is_at_or_below);
+  return is_at_or_below(host_path, from) &&
+         std::none_of(without.begin(), without.end(), [host_path](const std::string& left_out) {
+           return is_at_or_below(host_path, left_out);
+         });
 }
 
 void Image::set_env(const std::string& name, std::string value) {

@@ -68,7 +68,8 @@ struct DockerfileSource {
   std::string name;                         // for messages: "images/Dockerfile"
   std::string context;                      // absolute folder that COPY takes files from
   std::map<std::string, std::string> args;  // values for ARG, before the file's defaults
-  std::string ignored{};                    // text of its .dockerignore
+  std::string ignored{};                    // text of the context's .dockerignore
+  std::string ignored_name{};               // and its name, for messages
 };
 
 // The image that the last stage describes. Errors are Reason::bad_input and name file and line.

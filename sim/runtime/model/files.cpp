@@ -8,6 +8,7 @@
 #include <limits>
 #include <system_error>
 
+#include "core/paths.hpp"
 #include "runtime/model/state.hpp"
 
 namespace ddptwin::model {
@@ -32,12 +33,6 @@ Error os_error(int code, std::string_view path) {
 
 std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
-// "/data/x" lies below "/data" and "/data/".
-bool lies_below(std::string_view path, std::string_view folder) {
-  while (folder.ends_with('/')) folder.remove_suffix(1);
-  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
-}
-
 template <class List, class Of>
 bool any(const List& list, const Of& of) {
   return std::any_of(list.begin(), list.end(), of);
@@ -57,14 +52,14 @@ struct Files::Place {
 Files::Place Files::find(const ModelContainer& container, std::string_view path) const {
   const RuntimeMount* mount = nullptr;
   for (const RuntimeMount& one : container.config.mounts) {
-    if (lies_below(path, one.container_path) &&
+    if (is_at_or_below(path, one.container_path) &&
         (mount == nullptr || one.container_path.size() > mount->container_path.size()))
       mount = &one;
   }
   Place place;
   const auto known = [&](std::string_view folder) {
     const auto next = contents_.lower_bound(fmt::format("{}/", folder));
-    return next != contents_.end() && lies_below(next->first, folder);
+    return next != contents_.end() && is_at_or_below(next->first, folder);
   };
   if (mount == nullptr || (mount->source == nullptr && mount->content.empty())) {
     place.key = fmt::format("container/{}{}", container.number, path);
@@ -194,7 +189,7 @@ Status Files::make_folder(const ModelContainer& container, std::string_view path
 }
 
 bool Files::has_folder(const ModelContainer& container, std::string_view path) const {
-  const auto is_or_holds = [path](std::string_view folder) { return lies_below(folder, path); };
+  const auto is_or_holds = [path](std::string_view folder) { return is_at_or_below(folder, path); };
   if (path == "/" || any(base_folders, is_or_holds) || any(host_folders, is_or_holds) ||
       any(host_trees, is_or_holds) || is_or_holds(container.image->workdir) ||
       any(container.image->copies, [&](const ImageCopy& copy) { return is_or_holds(copy.to); }))
@@ -211,9 +206,9 @@ bool Files::has_folder(const ModelContainer& container, std::string_view path) c
 
 bool Files::may_have_folder(const ModelContainer& container, std::string_view path) const {
   return container.workload != nullptr || has_folder(container, path) ||
-         any(host_trees, [path](std::string_view tree) { return lies_below(path, tree); }) ||
+         any(host_trees, [path](std::string_view tree) { return is_at_or_below(path, tree); }) ||
          any(container.image->copies,
-             [&](const ImageCopy& copy) { return lies_below(path, copy.to); });
+             [&](const ImageCopy& copy) { return is_at_or_below(path, copy.to); });
 }
 
 bool Files::exists(const ModelContainer& container, std::string_view path) const {

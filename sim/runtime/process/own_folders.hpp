@@ -7,6 +7,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/paths.hpp"
+
 namespace ddptwin::sandbox {
 
 struct OwnFolder {
@@ -22,10 +24,8 @@ inline constexpr std::array own_folders{OwnFolder{"/proc", 0555}, OwnFolder{"/sy
 
 // Whether the absolute path is one of them or lies below one.
 inline bool is_own_folder(std::string_view path) {
-  return std::any_of(own_folders.begin(), own_folders.end(), [path](const OwnFolder& folder) {
-    return path.starts_with(folder.path) &&
-           (path.size() == folder.path.size() || path[folder.path.size()] == '/');
-  });
+  return std::any_of(own_folders.begin(), own_folders.end(),
+                     [path](const OwnFolder& folder) { return is_at_or_below(path, folder.path); });
 }
 
 }  // namespace ddptwin::sandbox

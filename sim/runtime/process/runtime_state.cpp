@@ -4,6 +4,8 @@
 
 namespace ddptwin {
 Error error_of(const sandbox::Reply& reply) {
+  if (reply.outcome == sandbox::Outcome::unsupported)
+    return Error{Reason::unsupported_machine, "Unimplemented", reply.message, nullptr, 0};
   const bool unknown_name = reply.outcome == sandbox::Outcome::not_found;
   return Error{unknown_name ? Reason::not_found : Reason::unknown,
                unknown_name ? "NotFound" : "Unknown", reply.message, nullptr, 0};

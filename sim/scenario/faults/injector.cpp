@@ -364,7 +364,7 @@ void FaultInjector::Parts::record(Active& one, const std::string& subject) {
   if (++acts.times == 1) acts.first = loop.now();
   Record record;
   record.values.emplace_back("port", one.row->port);
-  if (one.fault->kind == FaultKind::process_kill && strikes_first(*one.fault))
+  if (one.fault->kind == FaultKind::process_kill && one.fault->which.is_first_alone())
     record.values.emplace_back("signal", std::to_string(signal_of(*one.fault)));
   write(std::move(record), subject, to_yaml(*one.fault));
   one.record = loop.context();

@@ -140,7 +140,7 @@ void FaultInjector::Parts::strike(Active& one, const RunningContainer& container
   const Fault& fault = *one.fault;
   const std::string subject = container.namespace_ + "/" + container.pod + "/" + container.name;
   record(one, subject);
-  if (fault.kind == FaultKind::process_kill && !strikes_first(fault)) {
+  if (fault.kind == FaultKind::process_kill && !fault.which.is_first_alone()) {
     ports.signal_chosen(container, signal_of(fault), fault.which,
                         [this, &one, subject](const Result<void>& result) {
                           if (!result) missed(one, subject);

@@ -11,11 +11,6 @@
 
 namespace ddptwin::scenario {
 
-// Whether a kill is for a container's first process alone.
-inline bool strikes_first(const Fault& fault) {
-  return fault.which.is_first() && !fault.which.group;
-}
-
 struct FaultInjector::Parts {
   // One fault of the plan on its way.
   enum class Stage : std::uint8_t {

@@ -207,6 +207,7 @@ Status read_dockerfile(const ImageDraft& draft, const ParseContext& context, Nam
   for (const std::string& beside_it : {path + ".dockerignore", source.context + "/.dockerignore"})
     if (auto patterns = context.read_file(beside_it)) {
       source.ignored = std::move(*patterns);
+      source.ignored_name = beside_it;
       break;
     }
   auto result = parse_dockerfile(source);

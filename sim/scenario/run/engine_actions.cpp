@@ -227,7 +227,7 @@ std::vector<Target> Engine::reach(const ToContainer& action, std::string_view wh
 void Engine::act(const Kill& action) {
   const std::weak_ptr<int> alive = alive_;
   any_hit_ = false;
-  const bool is_first = action.which.is_first() && !action.which.group;
+  const bool is_first = action.which.is_first_alone();
   for (const Target& target : reach(action, "to be killed")) {
     const ContextScope of_this_kill(loop_, step_record_);
     const std::string subject = target.text();
@@ -247,7 +247,7 @@ void Engine::killed(const std::string& subject, Status result) {
   if (stage_ != Stage::acting) return;
   const Kill& action = std::get<Kill>(all_steps_[index_].action);
   const std::string signal = std::to_string(action.signal);
-  if (action.which.is_first() && !action.which.group) {
+  if (action.which.is_first_alone()) {
     // The status may tell of a container that is gone.
     if (!result)
       write(RecordKind::fault, subject, fmt::format("signal {} reached nobody", signal),

@@ -22,12 +22,9 @@ Result<dns::Sockets> open_sockets(ProcessRuntime& runtime, const std::string& ad
 using Links = std::vector<sandbox::SetLinks::Link>;
 
 Error cannot_cut(const Error& refused) {
-  return Error{Reason::unsupported_machine,
-               "faults of links and nodes need nf_tables: " + refused.message,
-               "",
-               nullptr,
-               0,
-               {}};
+  Error error = refused;
+  error.message = "faults of links and nodes need nf_tables: " + refused.message;
+  return error;
 }
 
 }  // namespace

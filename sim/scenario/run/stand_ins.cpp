@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "core/paths.hpp"
 #include "objects/core_v1.hpp"
 #include "runtime/model/commands.hpp"
 #include "runtime/model/commands/at_hand.hpp"
@@ -83,23 +84,18 @@ struct Place {
   std::string host{};          // a folder of the host; empty: none
 };
 
-bool is_below(std::string_view path, std::string_view folder) {
-  return path.starts_with(folder) &&
-         (path.size() == folder.size() || folder.ends_with('/') || path[folder.size()] == '/');
-}
-
 // Pods have folders of their own there; /var/run leads to one. What the kernel puts into its own is
 // there in a pod too.
 bool is_hidden(std::string_view path) {
   constexpr std::array<std::string_view, 3> of_kernel{"/proc", "/sys", "/dev"};
-  const auto holds = [path](std::string_view folder) { return is_below(path, folder); };
+  const auto holds = [path](std::string_view folder) { return is_at_or_below(path, folder); };
   if (holds("/dev/shm") || holds("/var/run")) return true;
   return sandbox::is_own_folder(path) && std::none_of(of_kernel.begin(), of_kernel.end(), holds);
 }
 
 std::string of_copies(const Image& image, const std::string& path) {
   for (const ImageCopy& copy : image.copies)
-    if (is_below(path, copy.to) && copy.brings(copy.from + path.substr(copy.to.size())))
+    if (is_at_or_below(path, copy.to) && copy.brings(copy.from + path.substr(copy.to.size())))
       return copy.from + path.substr(copy.to.size());
   return {};
 }
@@ -114,13 +110,13 @@ model::Surroundings surroundings(std::vector<Place> places, const Image& image) 
   const auto find = [places = std::move(places),
                      image](const std::string& path) -> std::pair<std::string, const std::string*> {
     for (const Place& place : places) {
-      if (!is_below(path, place.path)) continue;
+      if (!is_at_or_below(path, place.path)) continue;
       if (!place.host.empty()) return {place.host + path.substr(place.path.size()), nullptr};
       const auto text = place.files.find(path);
       return {{}, text == place.files.end() ? nullptr : &text->second};
     }
     if (std::string copied = of_copies(image, path); !copied.empty()) return {copied, nullptr};
-    const bool own = !image.python.empty() && is_below(path, image.python);
+    const bool own = !image.python.empty() && is_at_or_below(path, image.python);
     return {is_hidden(path) && !own ? std::string() : path, nullptr};
   };
   model::Surroundings around;
@@ -173,7 +169,7 @@ model::Surroundings surroundings_of(const ContainerConfig& config, const Image& 
     } else {
       for (const auto& [path, file] : mount.source->files) {
         const std::string shown = mount.sub_path.empty() ? "/" + path
-                                  : is_below(path, mount.sub_path)
+                                  : is_at_or_below(path, mount.sub_path)
                                       ? path.substr(mount.sub_path.size())
                                       : std::string();
         if (!shown.empty() || path == mount.sub_path)

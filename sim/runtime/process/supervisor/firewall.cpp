@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -27,6 +29,16 @@ constexpr std::uint32_t bridge_prerouting = 0;
 constexpr std::int32_t bridge_filter_priority = -200;
 constexpr std::uint32_t ip_source = 12, ip_destination = 16;  // offsets in an IPv4 header
 constexpr std::uint32_t ether_protocol = 12;                  // in an Ethernet header
+
+// What the kernel was built without, or keeps from us, is the machine's; all else is a mistake
+// here.
+tl::unexpected<Error> lacking(std::string_view step) {
+  constexpr std::array lacks{EOPNOTSUPP, EPROTONOSUPPORT, EAFNOSUPPORT, ENOENT, EPERM};
+  const bool is_machines = std::find(lacks.begin(), lacks.end(), errno) != lacks.end();
+  auto error = system_error(step);
+  if (is_machines) error.value().reason = Reason::unsupported_machine;
+  return error;
+}
 
 // A batch of nf_tables' messages, which the kernel takes as a whole or not at all. All that nothing
 // else is said of is big-endian.
@@ -107,7 +119,7 @@ class Batch {
     message(NFNL_MSG_BATCH_END, 0, AF_UNSPEC, NFNL_SUBSYS_NFTABLES);
     end_message();
     const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER));
-    if (!socket) return system_error("this kernel has no nf_tables");
+    if (!socket) return lacking("this kernel has no nf_tables");
     sockaddr_nl kernel{};
     kernel.nl_family = AF_NETLINK;
     if (::sendto(socket.get(), bytes_.data(), bytes_.size(), 0,
@@ -131,7 +143,7 @@ class Batch {
         const int error = reinterpret_cast<const nlmsgerr*>(NLMSG_DATA(header))->error;
         if (error == 0) continue;
         errno = -error;
-        return system_error("this kernel's nf_tables refuses what a link's fault needs");
+        return lacking("this kernel's nf_tables refuses what a link's fault needs");
       }
     }
   }

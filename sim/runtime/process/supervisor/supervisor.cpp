@@ -29,6 +29,7 @@ bool all_ids_mapped() {
 }
 
 Outcome outcome_of(const Error& error) {
+  if (error.reason == Reason::unsupported_machine) return Outcome::unsupported;
   return error.reason == Reason::not_found ? Outcome::not_found : Outcome::refused;
 }
 
