@@ -100,6 +100,7 @@ struct Step {
   // says nothing, for whatever reason. Otherwise the rest is dropped and the key is queued again
   // with back-off.
   std::optional<Reason> instead_of{};
+  std::optional<Reason> instead_unless{};  // but not for this one
   Rare<std::vector<Step>> instead{};
   bool instead_fails = false;  // after `instead` the refusal stands, as without it
   // What the call removes, where Controller::accepted() has to know it.

@@ -327,7 +327,8 @@ void ControllerHost::refused(const Error& error) {
   }
   take_back(step, Expected::When::before_call);
   take_back(step, Expected::When::unless_refused);
-  if (step.instead && (!step.instead_of || *step.instead_of == error.reason)) {
+  if (step.instead && step.instead_unless != error.reason &&
+      (!step.instead_of || *step.instead_of == error.reason)) {
     std::vector<Step> instead = *step.instead;
     if (step.instead_fails) run_->plan.error = error;
     run_->plan.steps = std::move(instead);

@@ -246,6 +246,22 @@ TEST_F(HostTest, does_instead_what_the_refused_step_says) {
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create c"}));
 }
 
+TEST_F(HostTest, does_it_for_any_refusal_but_the_one_which_the_step_leaves_out) {
+  Step first = create_step("a");
+  first.instead = std::vector<Step>{};
+  first.instead_unless = Reason::conflict;
+  controller.steps = {first, create_step("b")};
+  cluster.refuse["a"] = Reason::internal_error;
+  start();
+  run(60s);
+  EXPECT_EQ(controller.plans, 1);  // nothing instead, and nobody tries again
+  EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a"}));
+  cluster.refuse["a"] = Reason::conflict;
+  cluster.put("job");
+  run(1s);
+  EXPECT_GT(controller.plans, 2);
+}
+
 TEST_F(HostTest, does_it_for_that_refusal_alone_which_the_step_names) {
   Step first = create_step("a");
   first.instead = std::vector{create_step("c")};

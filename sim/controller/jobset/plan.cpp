@@ -503,7 +503,12 @@ class Pass {
     if (!changed_) return;
     auto changed = std::static_pointer_cast<JobSet>(set_.clone());
     changed->status = status_;
-    add(rules::write_status).request = api::update(std::move(changed), "status");
+    Step& written = add(rules::write_status);
+    written.request = api::update(std::move(changed), "status");
+    if (!profile_.writes_status_again) {
+      written.instead = std::vector<Step>{};
+      written.instead_unless = Reason::conflict;
+    }
     for (EventText& event : events_) add(rules::tell).event = std::move(event);
   }
 

@@ -383,6 +383,26 @@ TEST(JobSetPlan, older_releases_say_nothing_of_restarting) {
   EXPECT_EQ(written(seen, *find_profile("v0.11"))->restarts, 1);
 }
 
+// jobset PR 1194: what they looked at was whether the answer was a conflict.
+TEST(JobSetPlan, releases_before_0_12_forget_a_status_that_was_refused) {
+  const auto set = a_set();
+  allow_restarts(*set, 1);
+  View seen = running(set);
+  end_with(job_in(seen, "js-b-1"), "Failed", "BackoffLimitExceeded", 3);
+  for (const Profile& profile : profiles()) {
+    const Plan made = plan(seen, profile, start);
+    const auto write = std::find_if(made.steps.begin(), made.steps.end(), [](const Step& step) {
+      return step.rule == &rules::write_status;
+    });
+    ASSERT_NE(write, made.steps.end());
+    const bool forgets = profile.version != "v0.12.0";
+    EXPECT_EQ(bool(write->instead), forgets) << profile.version;
+    EXPECT_EQ(write->instead_unless == Reason::conflict, forgets) << profile.version;
+    if (!forgets) continue;
+    EXPECT_THAT(*write->instead, IsEmpty());
+  }
+}
+
 TEST(JobSetProfile, is_found_by_tag_and_release) {
   EXPECT_EQ(find_profile("v0.12")->version, "v0.12.0");
   EXPECT_EQ(find_profile("0.8.2")->version, "v0.8.2");

@@ -9,12 +9,14 @@ namespace ddptwin::controller::jobset {
 struct Profile {
   std::string_view version;  // "v0.12.0"
 
-  bool finds_jobs_by_uid = true;   // of their owner, from v0.11; before by its name
-  bool groups = true;              // groupName, labels of groups and of the uid; many dependencies
-  bool message_patterns = true;    // onJobFailureMessagePatterns, from v0.10
-  bool claim_policies = true;      // volumeClaimPolicies, from v0.11
-  bool priority_label = true;      // of pods, from v0.11: exclusive among those of equal priority
-  bool tells_restarting = true;    // condition RestartingJobSet, from v0.12
+  bool finds_jobs_by_uid = true;  // of their owner, from v0.11; before by its name
+  bool groups = true;             // groupName, labels of groups and of the uid; many dependencies
+  bool message_patterns = true;   // onJobFailureMessagePatterns, from v0.10
+  bool claim_policies = true;     // volumeClaimPolicies, from v0.11
+  bool priority_label = true;     // of pods, from v0.11: exclusive among those of equal priority
+  bool tells_restarting = true;   // condition RestartingJobSet, from v0.12
+  // Also after a refusal that is no conflict, from v0.12 (PR 1194): before, the status was lost.
+  bool writes_status_again = true;
   bool refuses_as_invalid = true;  // 422 with causes, from v0.12; before 403 with a text
 
   // Feature gates of v0.12; older releases do not know them.
