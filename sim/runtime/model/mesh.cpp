@@ -23,6 +23,15 @@ std::uint32_t number_of(std::string_view ip) {
   return number;
 }
 
+bool is_loopback(std::string_view ip) { return ip.starts_with("127."); }
+
+// Gloo listens on, and tells its peers, the address of the interface that it is told to take
+// (§2.4); of those that a pod has one is the loopback, which each pod has for itself.
+std::string gloo_address(const Process& process) {
+  const std::string_view interfaces = process.env("GLOO_SOCKET_IFNAME");
+  return interfaces.substr(0, interfaces.find(',')) == "lo" ? "127.0.0.1" : process.ip();
+}
+
 }  // namespace
 
 Mesh::~Mesh() {
@@ -47,7 +56,7 @@ std::uint16_t Mesh::free_port(const Process& process) const {
   Random random = process.random().split("gloo port");
   const auto is_taken = [&](std::uint16_t port) {
     const auto has_it = [&](const std::string& ip, std::uint16_t its) {
-      return its == port && ip == process.ip();
+      return its == port && (ip == process.ip() || is_loopback(ip));
     };
     return std::any_of(entries_.begin(), entries_.end(),
                        [&](const Entry& one) { return has_it(one.ip, one.port); }) ||
@@ -70,8 +79,9 @@ void Mesh::arrive(Attendee& attendee) {
 void Mesh::publish(Attendee& attendee) {
   const auto index = static_cast<std::size_t>(attendee.place_.rank);
   if (entries_.size() <= index) entries_.resize(index + 1);
-  entries_[index] = {attendee.process_.id(), &attendee,      attendee.process_.ip(),
-                     attendee.number_,       attendee.port_, attendee.place_.world_size};
+  entries_[index] = {attendee.process_.id(),    &attendee,        attendee.ip_,
+                     attendee.process_.ip(),    attendee.number_, attendee.port_,
+                     attendee.place_.world_size};
 }
 
 void Mesh::leave(Attendee& attendee) {
@@ -128,8 +138,9 @@ Attendee::Attendee(Process& process, Mesh& mesh, Place place, Done done)
       mesh_(&mesh),
       place_(std::move(place)),
       done_(std::move(done)),
+      ip_(gloo_address(process)),
       port_(mesh.free_port(process)),
-      number_(number_of(process.ip())) {}
+      number_(number_of(ip_)) {}
 
 Attendee::~Attendee() {
   process_.cancel(limit_);
@@ -258,10 +269,12 @@ Attendee::Next Attendee::dial(const Mesh::Entry& peer, int rank) {
   // It may have gone, or gone on, since its address was read.
   const Mesh::Entry* now = mesh_->entry(rank);
   Attendee* attendee = now != nullptr && now->process == peer.process ? now->attendee : nullptr;
+  // On another pod's loopback it listens for others.
+  const bool reached = !is_loopback(peer.ip) || peer.pod_ip == process_.ip();
   const bool listens =
-      process_.is_alive(peer.process) && (attendee != nullptr || torch.keeps_listening);
+      reached && process_.is_alive(peer.process) && (attendee != nullptr || torch.keeps_listening);
   if (!listens || fault.reset || network.link(peer.ip, process_.ip()).reset) {
-    process_.connection_broke(peer.ip, listens ? 0 : peer.process, "is refused");
+    process_.connection_broke(peer.ip, listens || !reached ? 0 : peer.process, "is refused");
     finish(fail(pair_refused(torch, peer.ip, peer.port)));
     return Next::failed;
   }

@@ -28,7 +28,8 @@ class Mesh {
   struct Entry {
     ProcessId process = 0;
     Attendee* attendee = nullptr;  // null: it has ended
-    std::string ip{};
+    std::string ip{};              // as published: the pod's, or a loopback
+    std::string pod_ip{};
     std::uint32_t number = 0;  // the address as one
     std::uint16_t port = 0;
     int world_size = 0;
@@ -111,6 +112,7 @@ class Attendee {
   Mesh* mesh_;  // null: the store is gone
   Place place_;
   Done done_;
+  std::string ip_{};  // that it publishes
   std::uint16_t port_ = 0;
   std::uint32_t number_ = 0;
   Phase phase_ = Phase::names;

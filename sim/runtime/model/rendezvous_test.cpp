@@ -51,6 +51,28 @@ struct NobodyListens {
   Duration least, most;
 };
 
+// FM-115: each rank tells the others that it is at 127.0.0.1, where each finds itself.
+TEST(Rendezvous, ranks_that_publish_their_loopback_refuse_one_another) {
+  for (const TorchProfile* torch : {&torch_1, &torch_2}) {
+    TestPods pods({.torch = torch});
+    for (const int rank : {0, 1}) {
+      const std::string pod = "pod-" + std::to_string(rank);
+      pods.pod(pod);
+      ContainerConfig config = rank_config(pods, rank, 2, short_timeout);
+      config.env.emplace_back("GLOO_SOCKET_IFNAME", "lo");
+      pods.start(pod, std::move(config));
+    }
+    const End first = end_of(pods, "pod-0"), second = end_of(pods, "pod-1");
+    EXPECT_EQ(first.code, 1);
+    EXPECT_EQ(second.code, 1);
+    // Who dials is refused, and the other one waits for it.
+    const std::string errors = first.error + second.error;
+    const char* refused = torch == &torch_1 ? "connect [127.0.0.1]:" : "remote=[127.0.0.1]:";
+    EXPECT_NE(errors.find("Connection refused"), std::string::npos) << errors;
+    EXPECT_NE(errors.find(refused), std::string::npos) << errors;
+  }
+}
+
 class NoMaster : public testing::TestWithParam<NobodyListens> {};
 INSTANTIATE_TEST_SUITE_P(
     Rendezvous, NoMaster,
@@ -249,7 +271,7 @@ TEST(Rendezvous, a_smaller_world_size_aborts_the_rank_with_the_smaller_buffers_i
   pods.rank(2, 3, args);
   pods.until_line("pod-1", "joined rank 1");
   pods.signal("pod-2", SIGSTOP);  // it is connected, but rank 0 is the first to go on
-  EXPECT_EQ(pods.exit_code("pod-0"), 134) << pods.all_lines();
+  EXPECT_EQ(pods.exit_code("pod-0"), 139) << pods.all_lines();
   EXPECT_TRUE(pods.line("pod-0", "op.preamble.length <= op.nbytes. 6340 vs 4228. Received data"))
       << pods.all_lines();
   EXPECT_EQ(pods.exit_code("pod-1"), 1);
