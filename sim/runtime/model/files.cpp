@@ -24,6 +24,10 @@ constexpr std::array<std::string_view, 9> host_trees{"/bin",  "/boot", "/dev", "
 constexpr std::array<std::string_view, 6> host_folders{"/var",     "/var/cache", "/var/lib",
                                                        "/var/log", "/media",     "/lib64"};
 
+// A tmpfs of the container's own, full at what runtimes give it (spec/failure-modes.md FM-127).
+constexpr std::string_view shared_memory = "/dev/shm";
+constexpr std::int64_t shared_memory_size = 64 << 20;
+
 Error os_error(int code, std::string_view path) {
   return Error{
       Reason::io, "OSError",
@@ -63,6 +67,10 @@ Files::Place Files::find(const ModelContainer& container, std::string_view path)
   };
   if (mount == nullptr || (mount->source == nullptr && mount->content.empty())) {
     place.key = fmt::format("container/{}{}", container.number, path);
+    if (mount == nullptr && is_at_or_below(path, shared_memory)) {
+      place.disk = fmt::format("container/{}{}/", container.number, shared_memory);
+      place.disk_size = shared_memory_size;
+    }
     const std::string_view folder = folder_of(path);
     place.has_folder =
         mount != nullptr ||  // the kubelet makes the termination log
@@ -173,7 +181,9 @@ std::int64_t Files::bytes_below(const std::string& prefix) const {
 }
 
 std::int64_t Files::bytes_of_container(const ModelContainer& container) const {
-  return bytes_below(fmt::format("container/{}/", container.number));
+  const std::string all = fmt::format("container/{}/", container.number);
+  const std::string memory = fmt::format("container/{}{}/", container.number, shared_memory);
+  return bytes_below(all) - bytes_below(memory);
 }
 
 std::int64_t Files::bytes_of_volume(const std::string& uid, std::string_view volume) const {

@@ -1,6 +1,8 @@
 // What modelled programs take of the disk.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/log_size.hpp"
 #include "runtime/model/test_pods.hpp"
 
@@ -118,6 +120,35 @@ Ran on_a_disk_of(std::int64_t size, const std::string& script, const char* shell
   pods.start("pod-0", std::move(config));
   const int code = pods.exit_code("pod-0");
   return {code, pods.last_error("pod-0")};
+}
+
+// FM-127: what lies in a container's /dev/shm is memory, of which runtimes give it 64 MiB.
+TEST(Usage, shared_memory_is_full_at_64_mib_and_is_not_on_disk) {
+  TestPods pods;
+  pods.pod("pod-0");
+  ContainerConfig config = pods.config("pod-0", "plain", {});
+  config.command = {"sh", "-c",
+                    "head -c 60000000 /dev/zero > /dev/shm/a && echo fits && sleep 1 && "
+                    "head -c 20000000 /dev/zero > /dev/shm/b"};
+  pods.start("pod-0", std::move(config));
+  EXPECT_EQ(pods.exit_code("pod-0"), 1);
+  EXPECT_EQ(pods.last_error("pod-0"),
+            "head: error writing 'standard output': No space left on device");
+  EXPECT_EQ(taken_by("echo a > /dev/shm/a; echo b > /tmp/b").root, block);
+}
+
+TEST(Usage, shared_memory_is_each_containers_own) {
+  TestPods pods;
+  pods.pod("pod-0");
+  for (const char* name : {"a", "b"}) {
+    ContainerConfig config = pods.config("pod-0", "plain", {});
+    config.name = name;
+    config.command = {"sh", "-c", "head -c 60000000 /dev/zero > /dev/shm/x && echo fits; sleep 1h"};
+    pods.start("pod-0", std::move(config));
+  }
+  pods.run(5s);
+  const auto fits = [](const auto& line) { return line.text == "fits"; };
+  EXPECT_EQ(std::count_if(pods.lines().begin(), pods.lines().end(), fits), 2) << pods.all_lines();
 }
 
 TEST(Usage, a_disk_is_full_at_its_size) {
