@@ -150,7 +150,12 @@ Result<bool> Process::write_blank(std::uint64_t bytes, bool are_zeros) {
 }
 
 void Process::exit(int code) { state_->kernel->end(state_->id, {code & 0xff}); }
-void Process::die(int signal) { state_->kernel->end(state_->id, {0, signal}); }
+// The kernel keeps a container's first process from its own SIGABRT; abort() then runs into an
+// instruction that nobody may (glibc's abort.c), and that SIGSEGV no process is kept from.
+void Process::die(int signal) {
+  const bool survives = signal == SIGABRT && pid() == 1;
+  state_->kernel->end(state_->id, {0, survives ? SIGSEGV : signal});
+}
 
 TimerId Process::after(Duration delay, Callback callback) {
   return state_->kernel->after(*this, delay, std::move(callback));

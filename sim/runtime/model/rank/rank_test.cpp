@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Alone{"success", {"--steps", "3"}, 0, "finished rank 0 steps 3 parameters "},
         Alone{"fails", {"--fail-at-step", "2", "--fail-code", "7"}, 7, "failing rank 0 at step 2"},
-        Alone{"aborts", {"--fail-at-step", "2", "--fail-with", "abort"}, 134, "step 2/20"},
+        Alone{"aborts", {"--fail-at-step", "2", "--fail-with", "abort"}, 139, "step 2/20"},
         Alone{"segfaults", {"--fail-at-step", "2", "--fail-with", "segv"}, 139, "step 2/20"},
         Alone{"not_its_rank", {"--fail-at-step", "2", "--fail-rank", "1"}, 0, "finished rank 0"},
         Alone{"wrong_option",
