@@ -78,6 +78,8 @@ class C10dMeeting final : public Meeting {
            }});
   }
 
+  void fall_silent() override { agent_.process.cancel(heartbeat_); }
+
   void interrupt() override {
     agent_.process.cancel(pause_);
     tasks_.clear();

@@ -40,6 +40,10 @@ class Meeting {
   // Whether nodes can come later, so that somebody must look for them.
   virtual bool watches_members() const = 0;
   virtual void nodes_waiting(UniqueFunction<void(Result<int>)> done) = 0;
+  // From here on a call of the agent's waits in the store, whose lock it holds (TCPStore's
+  // activeOpLock_): no heartbeat gets by, and the others take the node for dead when its lease
+  // ends.
+  virtual void fall_silent() {}
   // The agent does nothing more itself; what runs beside it (heartbeats) goes on.
   virtual void interrupt() {}
   // The job is over for everybody; what goes wrong in it is passed over.

@@ -347,6 +347,29 @@ TEST_F(Timelines1, a_failed_agent_lingers_in_the_exit_barrier) {
   EXPECT_TRUE(pods.printed(0, "failed (exitcode: 1)"));
 }
 
+// Its barrier holds the store's lock: no heartbeat of it passes, its lease of 15 s ends, and the
+// other agent, which has a restart left, goes on alone (measured: 20 to 25 s after the failure).
+TEST_F(Timelines1, an_agent_in_the_exit_barrier_is_taken_for_dead) {
+  pods.described = false;
+  pods.command = {"torchrun",
+                  "--no_python",
+                  "ddptwin-worker",
+                  "--steps",
+                  "100000",
+                  "--step-time",
+                  "100ms",
+                  "--fail-at-step",
+                  "5",
+                  "--fail-rank",
+                  "1"};
+  start(2, [&](int pod) { return c10d("1:2", pod == 0 ? 3 : 0, "last_call_timeout=5"); });
+  const auto failed = pods.until([&] { return pods.printed(1, "failing rank 1"); }, 60s);
+  ASSERT_TRUE(failed);
+  const auto alone = pods.until([&] { return pods.printed(0, "world_size 1"); }, 60s);
+  ASSERT_TRUE(alone) << pods.log(0);
+  expect_between(*alone - *failed, 15s, 30s);
+}
+
 // kubeflow/trainer#1790: two agents of a world of four. The host goes on after the store's timeout
 // and a second, and then both wait for the others' roles (measured with timeout=15: 318 s).
 TEST_F(Timelines1, roles_are_waited_for_300_s_whatever_the_stores_timeout_was) {

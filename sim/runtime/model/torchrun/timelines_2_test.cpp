@@ -440,5 +440,21 @@ TEST_F(Timelines2, other_local_workers_get_sigterm_when_one_fails) {
   EXPECT_TRUE(pods.printed(0, "  rank      : 2 (local_rank: 2)"));
 }
 
+// torch/distributed/elastic/utils/api.py, macros.substitute(): in 1.13 as well.
+TEST_F(Timelines2, arguments_are_templates_of_the_local_rank_alone) {
+  pods.described = false;
+  pods.command = {"torchrun", "--no_python", "sh", "-c",
+                  "echo '$$RANK is ${local_rank}.$local_rank of $local_ranks ${RANK} $LOCAL_RANK $'"
+                  " && sleep 1"};
+  pods.add(1);
+  pods.start(0, {{"PET_NPROC_PER_NODE", "2"}});
+  agent_ends_after(0, now());
+  EXPECT_EQ(exit_code(0), 0);
+  for (const char* rank : {"0", "1"})
+    EXPECT_TRUE(pods.printed(
+        0, std::string("$RANK is ") + rank + "." + rank + " of $local_ranks ${RANK} $LOCAL_RANK $"))
+        << pods.log(0);
+}
+
 }  // namespace
 }  // namespace ddptwin::torchrun::timelines_2_test

@@ -346,6 +346,7 @@ void Torchrun::restart() {
 
 void Torchrun::workers_succeeded() {
   end_monitoring(Phase::finishing);
+  run_->meeting->fall_silent();
   pass_exit_barrier(run_->agent, run_->world, [this] { close_and_leave({}, 0); });
 }
 
@@ -360,6 +361,7 @@ void Torchrun::fail_finally() {
     for (const std::string& line : block) run_->agent.process.print_error(line);
   };
   if (!run_->agent.profile.barrier_on_failure) return close_and_leave(std::move(say_summary), 1);
+  run_->meeting->fall_silent();
   pass_exit_barrier(run_->agent, run_->world,
                     [this, say_summary = std::move(say_summary)]() mutable {
                       close_and_leave(std::move(say_summary), 1);

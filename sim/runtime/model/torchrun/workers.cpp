@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "runtime/model/torchrun/messages.hpp"
 
@@ -30,6 +31,43 @@ model::Spawn::Stream stream_of(const Options& options, int local_rank, int strea
   if ((streams_of(options.tee, local_rank) & stream) != 0)
     return {fmt::format("[{}{}]:", options.role, local_rank), true};
   return {{}, (streams_of(options.redirects, local_rank) & stream) == 0};
+}
+
+// What Python's string.Template makes of the arguments, which torchrun hands to its
+// safe_substitute() with the local rank alone: "$$" is "$", other variables stay
+// (torch/distributed/elastic/utils/api.py, macros.substitute).
+std::string with_local_rank(std::string_view text, int local_rank) {
+  constexpr std::string_view name = "local_rank";
+  const auto goes_on = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t sign = text.find('$');
+    out += text.substr(0, sign);
+    if (sign == text.npos) break;
+    text.remove_prefix(sign + 1);
+    const bool braced = text.starts_with("{local_rank}");
+    if (text.starts_with('$')) {
+      out += '$';
+      text.remove_prefix(1);
+    } else if (braced || (text.starts_with(name) &&
+                          (text.size() == name.size() || !goes_on(text[name.size()])))) {
+      out += std::to_string(local_rank);
+      text.remove_prefix(name.size() + (braced ? 2 : 0));
+    } else {
+      out += '$';
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> with_local_rank(const std::vector<std::string>& command, int local_rank) {
+  std::vector<std::string> out;
+  out.reserve(command.size());
+  for (const std::string& word : command)  // but not the program itself
+    out.push_back(out.empty() ? word : with_local_rank(word, local_rank));
+  return out;
 }
 
 bool is_set(const model::Environment& environment, std::string_view name) {
@@ -77,8 +115,9 @@ Status WorkerGroup::start(WorkerPlace place) {
   for (int local_rank = 0; local_rank < agent_.options.nproc; ++local_rank) {
     place.local_rank = local_rank;
     auto spawned = agent_.process.spawn(
-        {agent_.options.command, worker_environment(agent_, place), agent_.profile.own_session,
-         stream_of(agent_.options, local_rank, 1), stream_of(agent_.options, local_rank, 2)});
+        {with_local_rank(agent_.options.command, local_rank), worker_environment(agent_, place),
+         agent_.profile.own_session, stream_of(agent_.options, local_rank, 1),
+         stream_of(agent_.options, local_rank, 2)});
     if (!spawned) return fail(std::move(spawned).error());
     Worker worker{};
     worker.process = *spawned;
