@@ -9,6 +9,7 @@
 #include "scenario/language/cluster_options.hpp"
 #include "scenario/report/reports.hpp"
 #include "scenario/run/end_signals.hpp"
+#include "scenario/run/exec_door.hpp"
 #include "scenario/run/judged_faults.hpp"
 #include "scenario/run/namespaces.hpp"
 #include "scenario/run/real_cluster.hpp"
@@ -75,6 +76,7 @@ class RealRun {
   std::unique_ptr<RealCluster> cluster_{};
   std::unique_ptr<api::ApiClient> client_{};
   std::unique_ptr<Engine> engine_{};
+  std::optional<ExecDoor> exec_door_{};
   Timer redraw_{}, settled_{};
   bool interrupted_ = false;
   std::optional<Error> failed_{};  // the run itself, not what it watches
@@ -98,6 +100,7 @@ Result<RunResult> RealRun::go() {
       std::make_unique<Engine>(loop_, world.trace(), *client_, scenario_,
                                ports_of(cluster_->runtime()), [this] { settle(options_.settle); });
   engine_->watch_host();
+  exec_door_.emplace(io_, loop_, world, scenario_.namespace_, ports_of(cluster_->runtime()).exec);
   reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) { give_up(error); });
   loop_.enter([this, &images] {

@@ -26,7 +26,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"help", "--help", 0}, Row{"help_run", "run --help", 0},
         Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
         Row{"help_agree", "agree --help", 0}, Row{"help_explore", "explore --help", 0},
-        Row{"help_compare", "compare --help", 0},
+        Row{"help_compare", "compare --help", 0}, Row{"help_exec", "exec --help", 0},
+        Row{"exec_without_command", "exec train-0", 2},
+        Row{"exec_in_no_run", "exec --run 1 train-0 -- hostname", 3},
         Row{"compare_nothing", "compare --real ../../scenarios/faults/link-slow.yaml", 2},
         Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
         Row{"run_without_file", "run", 2}, Row{"unknown_option", "run --fast x.yaml", 2},
@@ -356,6 +358,39 @@ TEST(CliTest, explore_tells_what_it_has_done_when_it_is_interrupted) {
   EXPECT_NE(said.out.find("h of virtual time"), said.out.npos) << said.out;
 }
 
+// By the process id, for another test's run may be going on.
+TEST(CliTest, a_command_runs_in_a_pod_of_a_run_that_is_going_on) {
+  const fs::path folder = fs::path(testing::TempDir()) / "exec-door";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder / "pod.yaml") << R"(apiVersion: v1
+kind: Pod
+metadata: {name: train-0, namespace: ml}
+spec:
+  containers:
+  - {name: first, image: busybox, command: [sleep, "60"]}
+  - {name: second, image: busybox, command: [sleep, "60"], env: [{name: WHO, value: me}]}
+)";
+  const Said said = shell(
+      "(twin=" DDPTWIN_BINARY_DIR R"(/bin/ddptwin
+$twin run pod.yaml --quiet --out out > told 2>&1 & run=$!
+within="$twin exec --run $run ml/train-0"
+until $within -- hostname > asked 2>&1; do kill -0 $run || exit 9; sleep 0.1; done
+cat asked
+$within --container second -- sh -c 'echo $WHO; exit 7'; echo "$?"
+$within --container third -- true 2>&1; echo "$?"
+$twin exec --run $run train-9 -- true 2>&1; echo "$?"
+kill -INT $run; wait $run
+grep -c 'exec by hand: hostname' out/trace.jsonl))",
+      folder);
+  EXPECT_EQ(said.out,
+            "train-0\nme\n7\n"
+            "ddptwin: no container third of pod train-0 runs: its phase is Running\n3\n"
+            "ddptwin: pods \"train-9\" not found\n3\n1\n")
+      << said.err << read_file(folder / "told");
+  fs::remove_all(folder);
+}
+
 // The comment at the head of a file that explore wrote is what its reader sees when it is run.
 TEST(CliTest, what_explore_has_written_fails_in_the_words_of_its_comment) {
   const fs::path out = fs::path(testing::TempDir()) / "explored-words";
@@ -390,7 +425,7 @@ TEST(CliTest, completions_and_manual_know_every_option) {
   for (const char* file : {"tools/completions/ddptwin.bash", "tools/completions/_ddptwin",
                            "tools/completions/ddptwin.fish", "docs/ddptwin.1"}) {
     const std::string text = read_file(source / file);
-    for (const std::string word : {"run", "env", "list", "agree", "explore"})
+    for (const std::string word : {"run", "env", "list", "agree", "explore", "compare", "exec"})
       EXPECT_NE(text.find(word), std::string::npos) << file << " " << word;
     for (std::size_t at = help.find("--"); at != help.npos; at = help.find("--", at + 2)) {
       const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);

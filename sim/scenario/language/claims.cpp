@@ -60,6 +60,12 @@ std::vector<const ContainerStatus*> statuses_of(const Pod& pod, std::string_view
   return statuses;
 }
 
+std::string runtime_id(const ContainerStatus& status) {
+  const std::string_view whole = status.rest->containerID;
+  const std::size_t scheme = whole.find("://");
+  return std::string(scheme == whole.npos ? whole : whole.substr(scheme + 3));
+}
+
 std::int64_t restarts_of(const Pod& pod, std::string_view container) {
   std::int64_t restarts = 0;
   for (const ContainerStatus* status : statuses_of(pod, container))

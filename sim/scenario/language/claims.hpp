@@ -19,6 +19,8 @@ const boost::json::object* find_condition(const boost::json::value& object, std:
 
 // The statuses of a pod's containers of that name, of all where it is empty; init containers too.
 std::vector<const ContainerStatus*> statuses_of(const Pod& pod, std::string_view container);
+// The runtime's id of it: what stands behind the scheme in "containerd://ID".
+std::string runtime_id(const ContainerStatus& status);
 std::int64_t restarts_of(const Pod& pod, std::string_view container);
 // The code of the last end that is known, in its state or its lastState.
 std::vector<std::int64_t> exit_codes_of(const Pod& pod, std::string_view container);

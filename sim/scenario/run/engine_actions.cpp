@@ -8,11 +8,16 @@
 #include "core/regular_expression.hpp"
 #include "objects/codec.hpp"
 #include "objects/pod_phase.hpp"
+#include "objects/resource_quota.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/run/engine.hpp"
 
 namespace ddptwin::scenario {
 namespace {
+
+// So long a client takes between two objects. It matters where the first is a quota, which limits
+// nothing before its controller has looked: without it what comes next would always be let through.
+constexpr Duration next_request = 5ms;
 
 Status status_of(const Result<api::Response>& result) {
   if (!result) return tl::make_unexpected(result.error());
@@ -55,12 +60,6 @@ std::optional<std::string> wrong_with(const Exec& action, const ExecResult& resu
     return fmt::format("and {} was wanted", *action.exit_code);
   if (action.output.empty() || any_line_is_like(result.output, action.output)) return std::nullopt;
   return fmt::format("and no line of its output is like `{}`", action.output);
-}
-
-// The id in "containerd://ID", as a pod's status shows it.
-std::string id_of(std::string_view container_id) {
-  const std::size_t scheme = container_id.find("://");
-  return std::string(scheme == container_id.npos ? container_id : container_id.substr(scheme + 3));
 }
 
 const ContainerStatus* running_container(const Pod& pod, std::string_view name) {
@@ -132,7 +131,7 @@ std::string Engine::Target::text() const {
   return fmt::format("{}/{}", key_of(pod->metadata), status->name);
 }
 
-ContainerId Engine::Target::id() const { return id_of(status->rest->containerID); }
+ContainerId Engine::Target::id() const { return runtime_id(*status); }
 
 void Engine::acted(Status status) {
   if (stage_ != Stage::acting) return;
@@ -153,6 +152,10 @@ void Engine::apply_next(std::size_t index) {
   const ContextScope of_this_object(loop_, step_record_);  // and not of the one before
   client_.call(api::create(object), [this, alive, object, index](Result<api::Response> result) {
     if (alive.expired() || stage_ != Stage::acting) return;
+    if (result && as<ResourceQuota>(object) != nullptr) {
+      delay_timer_ = loop_.after(lane_, next_request, [this, index] { apply_next(index + 1); });
+      return;
+    }
     if (result) return apply_next(index + 1);
     if (result.error().reason == Reason::already_exists && !object->metadata.name.empty())
       return change_existing(object, index);

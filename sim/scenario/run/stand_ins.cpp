@@ -78,7 +78,7 @@ model::FilesByPath files_of(const Scenario& scenario, const ImageUse& use) {
 }
 
 // What a container finds at a path, by what is mounted there.
-struct Place {
+struct Mounted {
   std::string path{};          // where it is mounted
   model::FilesByPath files{};  // by their paths in the container
   std::string host{};          // a folder of the host; empty: none
@@ -105,11 +105,11 @@ bool exists_on_host(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-model::Surroundings surroundings(std::vector<Place> places, const Image& image) {
+model::Surroundings surroundings(std::vector<Mounted> places, const Image& image) {
   // The file on the host, or the text of one that a ConfigMap brings.
   const auto find = [places = std::move(places),
                      image](const std::string& path) -> std::pair<std::string, const std::string*> {
-    for (const Place& place : places) {
+    for (const Mounted& place : places) {
       if (!is_at_or_below(path, place.path)) continue;
       if (!place.host.empty()) return {place.host + path.substr(place.path.size()), nullptr};
       const auto text = place.files.find(path);
@@ -141,7 +141,7 @@ model::Surroundings surroundings(std::vector<Place> places, const Image& image) 
 // As a manifest has it.
 model::Surroundings surroundings_of(const Scenario& scenario, const NamedImage& image,
                                     const ImageUse& use) {
-  std::vector<Place> places;
+  std::vector<Mounted> places;
   const model::FilesByPath files = files_of(scenario, use);
   for (const json::value& volume : member_list(*use.pod_spec, "volumes"))
     for (const std::string& path : mounts_of(use, member_text(volume, "name"))) {
@@ -159,9 +159,9 @@ model::Surroundings surroundings_of(const Scenario& scenario, const NamedImage& 
 
 // As the runtime has it.
 model::Surroundings surroundings_of(const ContainerConfig& config, const Image& image) {
-  std::vector<Place> places;
+  std::vector<Mounted> places;
   for (const RuntimeMount& mount : config.mounts) {
-    Place place{mount.container_path, {}, {}};
+    Mounted place{mount.container_path, {}, {}};
     if (mount.source == nullptr) {
       place.files[mount.container_path] = mount.content;
     } else if (mount.source->kind == VolumeSource::Kind::host_path) {

@@ -397,6 +397,27 @@ TEST(VirtualRunTest, a_command_that_does_not_end_is_ended_by_its_steps_time) {
             "default/p/c: `sleep 20` was ended by the step's time, and was to end");
 }
 
+TEST(VirtualRunTest, a_quota_is_in_force_for_what_stands_behind_it_in_the_file) {
+  const Scenario scenario = parse(R"(apiVersion: v1
+kind: ResourceQuota
+metadata: {name: none}
+spec: {hard: {pods: "0"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - {name: c, image: ddptwin-worker, command: [sleep, '1']}
+)");
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    const auto result = run_virtually(scenario, {.seed = seed});
+    ASSERT_TRUE(result) << result.error().text();
+    EXPECT_THAT(result->step_verdicts.front().detail, testing::HasSubstr("exceeded quota: none"))
+        << seed;
+  }
+}
+
 TEST(VirtualRunTest, what_never_ends_is_ended_by_the_timeout) {
   const Scenario one = parse(job("--steps, '3', --fail-at-step, '1', --fail-with, hang"));
   const auto result = run_virtually(one, {});
