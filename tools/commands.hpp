@@ -28,6 +28,7 @@ Command add_agree(CLI::App& app);
 Command add_explore(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_exec(CLI::App& app);
+Command add_doctor(CLI::App& app);
 
 // What an option's number may be, in words: CLI11 itself takes -1 for 2^64-1 and tells the bounds
 // of a double.

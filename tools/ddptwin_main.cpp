@@ -96,7 +96,8 @@ int main_of(int argc, char** argv) {
       "  ddptwin env job.yaml\n"
       "  ddptwin list");
   const std::vector<Command> commands{add_run(app),   add_env(app),     add_list(app),
-                                      add_agree(app), add_explore(app), add_compare(app), add_exec(app)};
+                                      add_agree(app), add_explore(app), add_compare(app),
+                                      add_exec(app),  add_doctor(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

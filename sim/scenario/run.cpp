@@ -136,6 +136,8 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   TRY_VOID(add_namespaces(world, scenario_));
   TRY_VOID(add_claims(world, scenario_));
   write_notes(world.trace(), images, scenario_, Mode::real);
+  for (const std::string& note : cluster_->runtime().host_notes())
+    write_note(world.trace(), "kubelet", "host", note);
   if (injector_) TRY_VOID(injector_->start());
   engine_->start();
   return {};

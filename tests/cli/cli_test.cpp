@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"help_env", "env --help", 0}, Row{"help_list", "list --help", 0},
         Row{"help_agree", "agree --help", 0}, Row{"help_explore", "explore --help", 0},
         Row{"help_compare", "compare --help", 0}, Row{"help_exec", "exec --help", 0},
-        Row{"exec_without_command", "exec train-0", 2},
+        Row{"help_doctor", "doctor --help", 0}, Row{"exec_without_command", "exec train-0", 2},
         Row{"exec_in_no_run", "exec --run 1 train-0 -- hostname", 3},
         Row{"compare_nothing", "compare --real ../../scenarios/faults/link-slow.yaml", 2},
         Row{"no_command", "", 2}, Row{"unknown_command", "fly", 2},
@@ -371,8 +371,7 @@ spec:
   - {name: first, image: busybox, command: [sleep, "60"]}
   - {name: second, image: busybox, command: [sleep, "60"], env: [{name: WHO, value: me}]}
 )";
-  const Said said = shell(
-      "(twin=" DDPTWIN_BINARY_DIR R"(/bin/ddptwin
+  const Said said = shell("(twin=" DDPTWIN_BINARY_DIR R"(/bin/ddptwin
 $twin run pod.yaml --quiet --out out > told 2>&1 & run=$!
 within="$twin exec --run $run ml/train-0"
 until $within -- hostname > asked 2>&1; do kill -0 $run || exit 9; sleep 0.1; done
@@ -382,7 +381,7 @@ $within --container third -- true 2>&1; echo "$?"
 $twin exec --run $run train-9 -- true 2>&1; echo "$?"
 kill -INT $run; wait $run
 grep -c 'exec by hand: hostname' out/trace.jsonl))",
-      folder);
+                          folder);
   EXPECT_EQ(said.out,
             "train-0\nme\n7\n"
             "ddptwin: no container third of pod train-0 runs: its phase is Running\n3\n"
@@ -425,7 +424,8 @@ TEST(CliTest, completions_and_manual_know_every_option) {
   for (const char* file : {"tools/completions/ddptwin.bash", "tools/completions/_ddptwin",
                            "tools/completions/ddptwin.fish", "docs/ddptwin.1"}) {
     const std::string text = read_file(source / file);
-    for (const std::string word : {"run", "env", "list", "agree", "explore", "compare", "exec"})
+    for (const std::string word :
+         {"run", "env", "list", "agree", "explore", "compare", "exec", "doctor"})
       EXPECT_NE(text.find(word), std::string::npos) << file << " " << word;
     for (std::size_t at = help.find("--"); at != help.npos; at = help.find("--", at + 2)) {
       const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 2);

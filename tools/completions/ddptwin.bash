@@ -3,7 +3,7 @@ _ddptwin() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W 'run env list agree explore compare exec --help --version' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W 'run env list agree explore compare exec doctor --help --version' -- "$cur")
     return
   fi
   case "$prev" in

@@ -1,11 +1,12 @@
 # fish completion of ddptwin
-set -l commands run env list agree explore compare exec
+set -l commands run env list agree explore compare exec doctor
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a run -d 'Run scenarios or plain Kubernetes manifests'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a env -d 'Print the environment each container would get, and why'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a agree -d 'Run scenarios really and virtually, and compare what came of it'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a explore -d 'Run a scenario many times, each time with other faults'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a compare -d 'Show what one failure leads to on several systems'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a exec -d 'Run a command in a container of a run that is going on'
+complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a doctor -d 'Tell what this machine can do for runs in real time'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -f -a list -d 'List scenarios, invariants and versions'
 complete -c ddptwin -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 complete -c ddptwin -l help -d 'Print help'

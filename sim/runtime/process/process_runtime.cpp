@@ -84,10 +84,10 @@ std::string ProcessRuntime::new_id(const std::string& of) { return hex_name(of, 
 Result<int> ProcessRuntime::open_socket(const std::string& address, std::uint16_t port,
                                         bool stream) {
   const sandbox::OpenSocket request{address, port, stream, false};
-  TRY(const std::vector<int> fds,
+  TRY(const Reply reply,
       supervisor_->call_and_wait(Operation::open_socket, sandbox::encode(request)));
-  if (fds.size() != 1) return fail(Reason::io, "the supervisor sent no socket");
-  return fds.front();
+  if (reply.sockets.size() != 1) return fail(Reason::io, "the supervisor sent no socket");
+  return reply.sockets.front();
 }
 
 Result<int> ProcessRuntime::bind_udp(const std::string& address, std::uint16_t port) {
@@ -100,6 +100,10 @@ Result<int> ProcessRuntime::listen_tcp(const std::string& address, std::uint16_t
 
 void ProcessRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
   listener_ = std::move(listener);
+}
+
+const std::vector<std::string>& ProcessRuntime::host_notes() const {
+  return supervisor_->host_notes();
 }
 
 void ProcessRuntime::on_lost(std::function<void(const Error&)> lost) { lost_ = std::move(lost); }

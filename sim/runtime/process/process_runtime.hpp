@@ -57,6 +57,9 @@ class ProcessRuntime final : public PodRuntime {
   // https only whether the port accepts.
   void ask(const PortRequest& request, Duration patience, Done<PortReply> done);
 
+  // What pods see of this host otherwise than its own tree, a sentence for each folder.
+  const std::vector<std::string>& host_notes() const;
+
   // Called once if the supervisor dies, before anything else hears of it. All pods have died with
   // it, which is no failure of theirs: no container is reported as exited, what waits for an answer
   // is answered with an error, and so is all that is asked later.

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <sstream>
 #include <utility>
 
 namespace ddptwin::sandbox {
@@ -102,7 +103,9 @@ Result<std::unique_ptr<SupervisorClient>> SupervisorClient::start(RealLoop& loop
   }
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   std::unique_ptr<SupervisorClient> client(new SupervisorClient(loop, ends[0], *guard));
-  TRY_VOID(client->call_and_wait(Operation::configure, encode(configure)));
+  TRY(const Reply configured, client->call_and_wait(Operation::configure, encode(configure)));
+  std::istringstream notes(configured.message);
+  for (std::string note; std::getline(notes, note);) client->host_notes_.push_back(note);
   client->wait_to_read();
   return client;
 }
@@ -232,17 +235,15 @@ void SupervisorClient::lost() {
   while (!waiting_.empty()) dispatch(refusal(waiting_.begin()->first, std::string(died)));
 }
 
-Result<std::vector<int>> SupervisorClient::call_and_wait(Operation operation,
-                                                         const std::string& body) {
+Result<Reply> SupervisorClient::call_and_wait(Operation operation, const std::string& body) {
   std::optional<Reply> answer;
   const std::uint64_t id = send(operation, body, {}, [&](const Reply& reply) { answer = reply; });
-  Result<std::vector<int>> fds = wait_for(id, answer);
+  Result<Reply> reply = wait_for(id, answer);
   waiting_.erase(id);  // where no answer came, none may find `answer` gone
-  return fds;
+  return reply;
 }
 
-Result<std::vector<int>> SupervisorClient::wait_for(std::uint64_t id,
-                                                    const std::optional<Reply>& answer) {
+Result<Reply> SupervisorClient::wait_for(std::uint64_t id, const std::optional<Reply>& answer) {
   for (;;) {
     tell_refusals();
     if (answer) return fail(start_error_of(*answer));
@@ -253,13 +254,16 @@ Result<std::vector<int>> SupervisorClient::wait_for(std::uint64_t id,
     std::optional<Message> message = receive_message(socket_.native_handle());
     if (!message && (errno == EAGAIN || errno == EWOULDBLOCK)) continue;
     if (!message || message->end) return fail(Reason::io, std::string(died));
-    const std::optional<Reply> reply = decode<Reply>(message->body);
+    std::optional<Reply> reply = decode<Reply>(message->body);
     if (!reply) return fail(Reason::io, "the sandbox supervisor speaks another language");
     // A failure to start has no request to answer.
     if (reply->id == 0 && reply->outcome != Outcome::ok) return fail(start_error_of(*reply));
     dispatch(*reply);
     if (!answer) continue;
-    if (reply->id == id && reply->outcome == Outcome::ok) return std::move(message->fds);
+    if (reply->id == id && reply->outcome == Outcome::ok) {
+      reply->sockets = std::move(message->fds);
+      return std::move(*reply);
+    }
     return fail(start_error_of(*answer));
   }
 }

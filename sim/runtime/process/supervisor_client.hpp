@@ -42,17 +42,20 @@ class SupervisorClient {
     send(operation, encode(body), fds, std::move(answer));
   }
   // The same, waited for. For start-up: the loop stands still meanwhile.
-  Result<std::vector<int>> call_and_wait(Operation operation, const std::string& body);
+  // The sockets of the answer are the caller's.
+  Result<Reply> call_and_wait(Operation operation, const std::string& body);
 
   void listen(Listener events) { events_ = std::move(events); }
   bool alive() const { return socket_.is_open(); }
+  // What pods see of this host otherwise than its own tree, in sentences.
+  const std::vector<std::string>& host_notes() const { return host_notes_; }
   pid_t guard() const { return guard_; }
 
  private:
   SupervisorClient(RealLoop& loop, int socket, pid_t guard);
   std::uint64_t send(Operation operation, std::string body, const std::vector<int>& fds,
                      Answer answer);
-  Result<std::vector<int>> wait_for(std::uint64_t id, const std::optional<Reply>& answer);
+  Result<Reply> wait_for(std::uint64_t id, const std::optional<Reply>& answer);
   void flush();
   void wait_to_write();
   void wait_to_read();
@@ -81,6 +84,7 @@ class SupervisorClient {
   };
   std::map<std::uint64_t, Waiting> waiting_;
   std::deque<Outgoing> outgoing_;
+  std::vector<std::string> host_notes_;
   std::vector<Reply> refusals_;
   bool writing_ = false;
   std::shared_ptr<int> here_ = std::make_shared<int>(0);

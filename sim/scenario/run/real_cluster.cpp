@@ -29,6 +29,14 @@ Error cannot_cut(const Error& refused) {
 
 }  // namespace
 
+Status can_cut_links(ProcessRuntime& runtime) {
+  // Of addresses that nobody has (RFC 5737).
+  for (Links tried : {Links{{"192.0.2.1", "192.0.2.2", true, false}}, Links{}})
+    if (const Status can = runtime.try_links(std::move(tried)); !can)
+      return fail(cannot_cut(can.error()));
+  return {};
+}
+
 // Members end in the reverse order of their making.
 struct RealCluster::Parts {
   Parts(RealLoop& loop, WorldOptions options, std::unique_ptr<ProcessRuntime> r)
@@ -90,12 +98,7 @@ Result<std::unique_ptr<RealCluster>> RealCluster::make(RealLoop& loop, WorldOpti
   const std::string address = options.dns.address;
   TRY(auto runtime, ProcessRuntime::start(loop, {.warm_workers = warm_workers,
                                                  .stand_in = stand_in_commands(images)}));
-  if (cuts_links) {
-    // Of addresses that nobody has (RFC 5737).
-    for (Links tried : {Links{{"192.0.2.1", "192.0.2.2", true, false}}, Links{}})
-      if (const Status can = runtime->try_links(std::move(tried)); !can)
-        return fail(cannot_cut(can.error()));
-  }
+  if (cuts_links) TRY_VOID(can_cut_links(*runtime));
   for (const NamedImage& image : images) {
     if (image.missing)
       runtime->add_missing_image(image.name);

@@ -11,6 +11,9 @@
 
 namespace ddptwin::scenario {
 
+// Whether this kernel can do to links what faults do.
+Status can_cut_links(ProcessRuntime& runtime);
+
 class RealCluster {
  public:
   // Nothing runs before start(). Reason::unsupported_machine where this machine cannot. With

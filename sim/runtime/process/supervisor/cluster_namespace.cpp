@@ -12,20 +12,11 @@
 #include <cstring>
 #include <optional>
 
+#include "runtime/process/supervisor/host_limits.hpp"
 #include "runtime/process/supervisor/layers.hpp"
 
 namespace ddptwin::sandbox {
 namespace {
-
-tl::unexpected<Error> unsupported(const std::string& step) {
-  return fail(
-      Reason::unsupported_machine,
-      fmt::format(
-          "this machine does not allow unprivileged user namespaces ({}: {}); enable them with: "
-          "sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000 "
-          "kernel.apparmor_restrict_unprivileged_userns=0 (those of the three that exist)",
-          step, std::strerror(errno)));
-}
 
 constexpr std::string_view all_ids = "0 0 4294967295";
 
@@ -65,10 +56,12 @@ class OutsideMapper {
 };
 
 Status map_own_id(uid_t user, gid_t group) {
-  if (!write_file("/proc/self/setgroups", "deny")) return unsupported("/proc/self/setgroups");
-  if (!write_file("/proc/self/uid_map", fmt::format("0 {} 1", user))) return unsupported("uid_map");
+  if (!write_file("/proc/self/setgroups", "deny"))
+    return unsupported("/proc/self/setgroups", errno);
+  if (!write_file("/proc/self/uid_map", fmt::format("0 {} 1", user)))
+    return unsupported("uid_map", errno);
   if (!write_file("/proc/self/gid_map", fmt::format("0 {} 1", group)))
-    return unsupported("gid_map");
+    return unsupported("gid_map", errno);
   return {};
 }
 
@@ -81,29 +74,34 @@ Status enter_cluster_namespaces() {
   if (user == 0) {
     TRY(mapper, OutsideMapper::start());
   }
-  if (::unshare(CLONE_NEWUSER) != 0) return unsupported("unshare");
+  if (::unshare(CLONE_NEWUSER) != 0) return unsupported("unshare", errno);
   if (!mapper || !mapper->map()) TRY_VOID(map_own_id(user, group));
   if (::unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWIPC) != 0) {
-    return unsupported("unshare");
+    return unsupported("unshare", errno);
   }
   return {};
 }
 
 Status make_cluster_tree() {
-  const std::string anywhere = "/tmp";  // covered for a moment, in this namespace only
-  TRY_VOID(mount_at(nullptr, "/", nullptr, MS_REC | MS_PRIVATE));
-  TRY_VOID(mount_at("tmpfs", anywhere, "tmpfs", 0, "mode=755"));
-  if (::chdir(anywhere.c_str()) != 0) return system_error(anywhere);
+  const char* anywhere = "/tmp";  // covered for a moment, in this namespace only
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return unsupported("mount /", errno);
+  if (::mount("tmpfs", anywhere, "tmpfs", 0, "mode=755") != 0)
+    return unsupported("mount tmpfs", errno);
+  if (::chdir(anywhere) != 0) return system_error(anywhere);
   for (const std::string& folder : {place::host, place::base, place::images, place::pods,
                                     place::node, place::root, place::upper}) {
     if (::mkdir(folder.substr(1).c_str(), 0755) != 0) return system_error(folder);
   }
   if (::mkdir("proc", 0555) != 0) return system_error("/proc");
   if (::syscall(SYS_pivot_root, ".", place::host.substr(1).c_str()) != 0) {
-    return system_error("pivot_root");
+    return unsupported("pivot_root", errno);
   }
   if (::chdir("/") != 0) return system_error("/");
-  return mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+  // The host's may be masked, as in a container: then nobody within may mount another.
+  if (::mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) != 0)
+    return unsupported(mounting_proc, errno);
+  return {};
 }
 
 }  // namespace ddptwin::sandbox

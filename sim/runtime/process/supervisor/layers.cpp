@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <sstream>
 
 #include "runtime/process/own_folders.hpp"
@@ -36,26 +39,71 @@ bool is_folder(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Mount points of the host, as paths on the host. Octal escapes (of spaces) stay: such a path is
-// then not seen as a mount point, and the overlay above it shows what is below the mount.
-std::set<std::string> host_mount_points() {
-  std::set<std::string> points;
+using MountPoints = std::map<std::string, std::string>;
+
+// Mount points of the host, as paths on the host, and the types of their file systems. Octal
+// escapes (of spaces) stay: such a path is then not seen as a mount point, and the overlay above it
+// shows what is below the mount.
+MountPoints host_mount_points() {
+  MountPoints points;
   std::istringstream lines(read_file("/proc/self/mountinfo", 16 << 20));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::string word;
-    for (int column = 0; column < 5; ++column) words >> word;
-    if (word.starts_with(place::host + "/")) points.insert(word.substr(place::host.size()));
+    std::string path, word;
+    for (int column = 0; column < 5; ++column) words >> path;
+    // Optional columns end with "-" (proc_pid_mountinfo(5)).
+    while (words >> word && word != "-") {
+    }
+    std::string type;
+    words >> type;
+    if (path.starts_with(place::host + "/")) points[path.substr(place::host.size())] = type;
   }
   return points;
 }
 
-bool has_inside(const std::set<std::string>& paths, const std::string& folder) {
+bool has_inside(const MountPoints& paths, const std::string& folder) {
   const auto next = paths.lower_bound(folder + "/");
-  return next != paths.end() && next->starts_with(folder + "/");
+  return next != paths.end() && next->first.starts_with(folder + "/");
+}
+
+// The type of the file system that the folder is on.
+std::string type_of(const MountPoints& points, std::string path) {
+  for (; !path.empty(); path.resize(path.rfind('/')))
+    if (const auto at = points.find(path); at != points.end()) return at->second;
+  return "the root's";
+}
+
+// What the kernel makes up for the host alone, and what mounts when it is looked at: no pod sees
+// them.
+bool is_hosts_alone(const MountPoints& points, const std::string& path) {
+  const auto at = points.find(path);
+  return at != points.end() && (at->second == "proc" || at->second == "autofs");
+}
+
+// Whether the mount can be made; it is gone again.
+bool can_mount(const char* source, const char* type, unsigned long flags,
+               const std::string& options) {
+  if (!mount_at(source, place::root, type, flags, options)) return false;
+  ::umount2(place::root.c_str(), MNT_DETACH);
+  return true;
+}
+
+// The kernel refuses some FUSE file systems, vfat, 9p, folders that fold case and others.
+bool can_overlay(const std::string& lower) {
+  return can_mount("overlay", "overlay", MS_RDONLY,
+                   fmt::format("lowerdir={}:{},userxattr", as_layer(lower), place::images));
 }
 
 }  // namespace
+
+std::string as_layer(const std::string& path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == ',' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
 
 std::string volume_path(const std::string& pod, const std::string& volume) {
   return fmt::format("{}/{}/volumes/{}", place::pods, pod, volume);
@@ -63,6 +111,14 @@ std::string volume_path(const std::string& pod, const std::string& volume) {
 
 Status Layers::survey(const std::vector<std::string>& visible, bool owners_mapped) {
   owners_mapped_ = owners_mapped;
+  if (!can_overlay(place::pods)) {
+    utsname kernel{};
+    ::uname(&kernel);
+    return fail(Reason::unsupported_machine,
+                fmt::format("Linux {} mounts no overlay in a user namespace ({}): 5.11 is the "
+                            "oldest that does",
+                            kernel.release, std::strerror(errno)));
+  }
   mount_points_ = host_mount_points();
   for (const OwnFolder& folder : own_folders) {
     const std::string path = place::base + std::string(folder.path);
@@ -101,12 +157,31 @@ Status Layers::survey_entry(const std::string& path) {
   // A folder that we may not read could only be an overlay whose every use is refused: an empty one
   // of the pod's own serves better.
   if (::access(on_host.c_str(), R_OK | X_OK) != 0) return {};
+  if (is_hosts_alone(mount_points_, path)) {
+    notes_.push_back(
+        fmt::format("pods see nothing of {} ({})", path, type_of(mount_points_, path)));
+    return {};
+  }
   if (has_inside(mount_points_, path)) return survey_folder(path);
   if (names_in(on_host).empty()) return {};
+  if (!can_overlay(on_host)) {
+    show_without_overlay(path);
+    return {};
+  }
   host_overlays_.push_back({path, {on_host}, info.st_mode & 07777});
   constexpr int depth = 3;
   if (!owners_mapped_) soften_base(path, depth);
   return {};
+}
+
+// Read only, for what pods write there would be the host's.
+void Layers::show_without_overlay(const std::string& path) {
+  const std::string on_host = place::host + path;
+  const bool bound = can_mount(on_host.c_str(), nullptr, MS_BIND | MS_REC, "");
+  if (bound) visible_.push_back(path);
+  notes_.push_back(fmt::format("{} ({}) takes no overlay: pods {}", path,
+                               type_of(mount_points_, path),
+                               bound ? "cannot write there" : "see nothing of it"));
 }
 
 // Without all user ids mapped the host's folders belong to nobody we can act as, so a pod could not

@@ -10,7 +10,7 @@
 // mounted in is taken apart into overlays of its children in the same way.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +34,9 @@ inline const std::string upper = "/upper";  // mount point: its upper layers
 // Where a volume of a pod lies.
 std::string volume_path(const std::string& pod, const std::string& volume);
 
+// A folder as a mount's options name it: commas separate options and colons layers.
+std::string as_layer(const std::string& path);
+
 struct Overlay {
   std::string path;                 // in the container; "" is the root
   std::vector<std::string> lowers;  // absolute in the supervisor, topmost first
@@ -47,7 +50,7 @@ class Layers {
  public:
   // Looks at the host and makes the base layer. `visible` folders under those that pods have of
   // their own (/tmp, /run) are bound into every container. `owners_mapped`: every user id of the
-  // host exists in our user namespace.
+  // host exists in our user namespace. Reason::unsupported_machine: no overlay can be mounted here.
   Status survey(const std::vector<std::string>& visible, bool owners_mapped);
   // Copies a host file into the base layer, so that every pod has it.
   Status add_to_base(const std::string& host_path, const std::string& path);
@@ -58,6 +61,8 @@ class Layers {
   Stack stack(const std::string& layer) const;
 
   const std::vector<std::string>& visible() const { return visible_; }
+  // What pods see of the host otherwise than their own tree, a sentence for each folder.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   Status survey_folder(const std::string& path);
@@ -66,10 +71,13 @@ class Layers {
   void soften_etc(const std::string& path, const std::vector<std::string>& names);
   Status make_layer_folder(const std::string& layer, const std::string& path) const;
 
+  void show_without_overlay(const std::string& path);
+
   bool owners_mapped_ = false;
-  std::set<std::string> mount_points_;
+  std::map<std::string, std::string> mount_points_;  // and the type of what is mounted there
   std::vector<Overlay> host_overlays_;
   std::vector<std::string> visible_;
+  std::vector<std::string> notes_;
 };
 
 // Copies a file, a link, or a folder with all that is in it; keeps modes, times, and owners where

@@ -15,16 +15,6 @@
 namespace ddptwin::sandbox {
 namespace {
 
-// Commas separate options and colons separate layers.
-std::string escape(const std::string& path) {
-  std::string out;
-  for (const char c : path) {
-    if (c == ',' || c == ':' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out;
-}
-
 Status mount_overlay(const Overlay& overlay, std::size_t index) {
   const std::string folder = fmt::format("{}/{}", place::upper, index);
   const std::string upper = folder + "/upper";
@@ -35,7 +25,7 @@ Status mount_overlay(const Overlay& overlay, std::size_t index) {
   ::chmod(upper.c_str(), overlay.mode);
   std::string lowers;
   for (const std::string& lower : overlay.lowers) {
-    lowers += (lowers.empty() ? "" : ":") + escape(lower);
+    lowers += (lowers.empty() ? "" : ":") + as_layer(lower);
   }
   return mount_at("overlay", place::root + overlay.path, "overlay", 0,
                   fmt::format("lowerdir={},upperdir={},workdir={},userxattr", lowers, upper, work));

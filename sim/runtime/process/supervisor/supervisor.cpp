@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -192,7 +193,10 @@ Status Supervisor::configure(const Request& request, Fds&) {
     TRY(zygote_, ZygoteLink::start(worker_));
     zygote_->wait_until_warm();
   }
-  reply_ok(request.id);
+  Reply reply;
+  reply.id = request.id;
+  reply.message = fmt::format("{}", fmt::join(layers_.notes(), "\n"));
+  send(reply);
   return {};
 }
 
