@@ -212,6 +212,14 @@ struct Watched {
   std::optional<Duration> resync{};  // every so long each cached object is reported as changed
 };
 
+// Of a table by key, in any order.
+template <class Table>
+std::vector<Key> keys_of(const Table& table) {
+  std::vector<Key> keys;
+  for (const auto& [key, row] : table) keys.push_back(key);
+  return keys;
+}
+
 class Controller {
  public:
   virtual ~Controller() = default;
@@ -235,6 +243,9 @@ class Controller {
   virtual void accepted(const Key&, const Step&, const api::Response&) {}
   // The controller crashed: what it kept in memory is lost.
   virtual void reset() {}
+  // The keys of which its declared memory says something, in any order: none after reset(), and
+  // none of what is gone once that has been planned.
+  virtual std::vector<Key> remembered() const { return {}; }
 };
 
 }  // namespace ddptwin::controller

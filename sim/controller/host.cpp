@@ -366,6 +366,25 @@ void ControllerHost::retry() {
                 .text = "dropped out of the queue: its retries are spent"});
 }
 
+std::vector<ControllerHost::Remembered> ControllerHost::remembered() const {
+  std::vector<Key> keys = controller_.remembered();
+  for (Key& key : queue_.failing()) keys.push_back(std::move(key));
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  const auto is_there = [this](const KeyParts& parts) {
+    const auto kinds = cache_->kinds();
+    return std::any_of(kinds.begin(), kinds.end(), [&](const KindInfo* kind) {
+      return cache_->find(*kind, parts.namespace_, parts.name) != nullptr;
+    });
+  };
+  std::vector<Remembered> out;
+  for (Key& key : keys) {
+    const bool is_gone = !is_there(split_key(key));
+    out.push_back({std::move(key), is_gone});
+  }
+  return out;
+}
+
 void ControllerHost::expect(const Step& step, Expected::When when) {
   for (const Expected& expected : step.expected) {
     if (expected.when != when) continue;

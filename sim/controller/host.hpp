@@ -45,6 +45,13 @@ class ControllerHost {
   bool running() const { return part_.running(); }
   // Nothing is queued or in hand (delayed keys do not count).
   bool idle() const { return !run_ && queue_.empty(); }
+  // What the controller or its queue remembers of, by key: nothing after crash(), and at rest
+  // nothing of what is gone.
+  struct Remembered {
+    Key key{};
+    bool is_gone = false;  // nothing that it watches is called so
+  };
+  std::vector<Remembered> remembered() const;
 
  private:
   class InformerCache;

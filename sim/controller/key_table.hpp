@@ -3,6 +3,7 @@
 #include <boost/unordered/unordered_flat_set.hpp>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "controller/work_queue.hpp"
 #include "core/same_text.hpp"
@@ -33,6 +34,12 @@ class KeyTable {
     if (const auto found = rows_.find(key); found != rows_.end()) rows_.erase(found);
   }
   void clear() { rows_.clear(); }
+  // In any order.
+  std::vector<Key> keys() const {
+    std::vector<Key> keys;
+    for (const RowPtr& row : rows_) keys.push_back(joined_key({row->namespace_, row->name}));
+    return keys;
+  }
 
  private:
   struct Row {

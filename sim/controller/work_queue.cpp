@@ -118,6 +118,12 @@ bool WorkQueue::add_rate_limited(const Key& key) {
   return true;
 }
 
+std::vector<Key> WorkQueue::failing() const {
+  std::vector<Key> keys;
+  for (const auto& [key, failures] : failures_) keys.push_back(key);
+  return keys;
+}
+
 int WorkQueue::failures(const Key& key) const {
   const auto found = failures_.find(key);
   return found != failures_.end() ? found->second : 0;

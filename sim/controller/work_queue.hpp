@@ -96,6 +96,7 @@ class WorkQueue {
     if (!failures_.empty()) failures_.erase(key);
   }
   int failures(const Key& key) const;
+  std::vector<Key> failing() const;  // those that have failures, in any order
 
   // The next key, in hand from now on; it stays where it is until done(). Null when empty.
   Entry* take();

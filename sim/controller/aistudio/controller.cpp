@@ -59,7 +59,10 @@ Plan DDPTaskController::plan(const Key& key, const Observed& seen, Time now) con
   const KeyParts parts = split_key(key);
   aistudio::View view;
   view.task = seen.cache.find<DDPTask>(parts.namespace_, parts.name);
-  if (!view.task) return aistudio::plan(view, now);
+  if (!view.task) {
+    written_.erase(key);  // again: an answer may have come since it went
+    return aistudio::plan(view, now);
+  }
   each_of_task<Pod>(seen.cache, *view.task, view.pods);
   each_of_task<Service>(seen.cache, *view.task, view.services);
   view.expectation_key = key;

@@ -68,7 +68,10 @@ Plan PyTorchTrainingJobController::plan(const Key& key, const Observed& seen, Ti
   const KeyParts parts = split_key(key);
   t9k::View view;
   view.job = seen.cache.find<PyTorchTrainingJob>(parts.namespace_, parts.name);
-  if (!view.job) return t9k::plan(view, now);
+  if (!view.job) {
+    written_.erase(key);  // again: an answer may have come since it went
+    return t9k::plan(view, now);
+  }
   const PyTorchTrainingJob& job = *view.job;
   each_own<Pod>(seen.cache, job, view.pods);
   each_own<Service>(seen.cache, job, view.services);

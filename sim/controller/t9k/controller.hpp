@@ -15,11 +15,12 @@ class PyTorchTrainingJobController final : public Controller {
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
   void accepted(const Key& key, const Step& step, const api::Response& response) override;
   void reset() override { written_.clear(); }
+  std::vector<Key> remembered() const override { return keys_of(written_); }
 
  private:
   // The version of each job that its last write came to. Its status is the controller's only
   // memory: a plan on an older one would forget.
-  TextTable<std::uint64_t> written_{};
+  mutable TextTable<std::uint64_t> written_{};
 };
 
 // Stands in for what T9k runs behind a TensorBoard: it is ready at once, unless it is suspended.

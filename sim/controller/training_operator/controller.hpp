@@ -21,6 +21,7 @@ class PyTorchJobController final : public Controller {
   const Settings& settings() const { return settings_; }
 
   void reset() override { known_.clear(); }
+  std::vector<Key> remembered() const override { return keys_of(known_); }
 
  private:
   const JobFacts& facts(const Key& key, const PyTorchJob& job) const;

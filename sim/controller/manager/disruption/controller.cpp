@@ -291,7 +291,8 @@ Plan DoubleBudgetController::plan(const Key& key, const Observed&, Time) const {
   Plan plan;
   const auto found = seen_.find(key);
   if (found == seen_.end()) return plan;
-  const auto& [pod, counted_for] = found->second;
+  const auto [pod, counted_for] = std::move(found->second);
+  seen_.erase(found);
   plan.about = pod;
   Step& step = plan.steps.emplace_back();
   step.rule = &disruption::pod_under_two_budgets;

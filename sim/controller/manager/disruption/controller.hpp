@@ -28,6 +28,7 @@ class DoubleBudgetController final : public Controller {
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
   void reset() override { seen_.clear(); }
+  std::vector<Key> remembered() const override { return keys_of(seen_); }
 
  private:
   // As each was when it was last heard of, and the budget that it was counted for.
@@ -35,7 +36,7 @@ class DoubleBudgetController final : public Controller {
     ObjectPtr pod{};
     std::string counted_for{};
   };
-  std::map<Key, Seen> seen_{};
+  mutable std::map<Key, Seen> seen_{};  // until it has been told
 };
 
 namespace disruption {

@@ -95,6 +95,27 @@ TEST(DisruptionController, of_several_owners_the_scales_are_summed) {
   EXPECT_EQ(cluster.status(), "1 4/3 of 5");
 }
 
+// Upstream tells it of each sight of such a pod (recheck), and keeps nothing of it.
+TEST(DisruptionController, a_pod_under_two_budgets_is_told_of_and_not_remembered) {
+  Guarded cluster;
+  DoubleBudgetController doubles;
+  ControllerHost host(cluster.loop, cluster.direct, cluster.informers, cluster.trace, Random(8),
+                      doubles);
+  host.start();
+  for (const char* name : {"b", "c"}) {
+    auto made = std::make_shared<PodDisruptionBudget>();
+    made->metadata.name = name;
+    made->metadata.namespace_ = "default";
+    made->spec.selector.emplace().matchLabels = StringMap{{"app", "x"}};
+    made->spec.minAvailable = number(1);
+    cluster.must(api::create(made));
+  }
+  cluster.run(1s);
+  cluster.pod("p");
+  EXPECT_TRUE(cluster.told("MultiplePodDisruptionBudgets"));
+  EXPECT_TRUE(host.remembered().empty());
+}
+
 TEST(DisruptionController, no_more_can_be_down_than_there_are) {
   Guarded cluster;
   const ObjectPtr set = cluster.stateful_set("a", 2);

@@ -18,6 +18,7 @@ class EndpointsController final : public Controller {
                    Time now) override;
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
   void reset() override { known_.clear(); }
+  std::vector<Key> remembered() const override { return known_.keys(); }
 
  private:
   static StringMap labels_of(const Service& service);

@@ -26,6 +26,7 @@ class EndpointSliceMirroringController final : public Controller {
     written_.of(split_key(key)).accepted(step, answer);
   }
   void reset() override { written_.clear(); }
+  std::vector<Key> remembered() const override { return written_.keys(); }
 
  private:
   mutable KeyTable<endpoints::SliceTracker> written_{};

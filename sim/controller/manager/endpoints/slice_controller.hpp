@@ -27,6 +27,7 @@ class EndpointSliceController final : public Controller {
     known_.of(split_key(key)).written.accepted(step, answer);
   }
   void reset() override { known_.clear(); }
+  std::vector<Key> remembered() const override { return known_.keys(); }
 
  private:
   // Of one key.

@@ -109,6 +109,12 @@ void JobController::accepted(const Key& key, const Step& step, const api::Respon
   next_back_off_.erase(next);
 }
 
+std::vector<Key> JobController::remembered() const {
+  std::vector<Key> keys = keys_of(back_off_);
+  for (Key& key : keys_of(next_back_off_)) keys.push_back(std::move(key));
+  return keys;
+}
+
 void JobController::reset() {
   released_.clear();
   back_off_.clear();

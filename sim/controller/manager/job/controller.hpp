@@ -29,8 +29,7 @@ class JobController final : public Controller {
   Plan plan(const Key& key, const Observed& seen, Time now) const override;
   void accepted(const Key& key, const Step& step, const api::Response& answer) override;
   void reset() override;
-  // Of how many Jobs it remembers something: none of those that are gone.
-  std::size_t remembered() const { return back_off_.size() + next_back_off_.size(); }
+  std::vector<Key> remembered() const override;
 
  private:
   Reaction pod_changed(const Change& change, const Cache& cache, Expectations& expectations);

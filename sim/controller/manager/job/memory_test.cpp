@@ -96,7 +96,7 @@ TEST_P(NamesakeJob, waits_no_longer_for_what_failed_before_it) {
   // As it was read.
   auto again = std::make_shared<Job>(*world.store.find<Job>("default", "j"));
   world.remove_job();
-  EXPECT_EQ(world.controller.remembered(), 0u);
+  EXPECT_TRUE(world.controller.remembered().empty());
   Job fresh = *one_job();
   fresh.spec.edit().template_.spec = again->spec->template_.spec;
   world.must(api::create(std::make_shared<Job>(fresh)));
@@ -111,16 +111,16 @@ INSTANTIATE_TEST_SUITE_P(crash, NamesakeJob, ::testing::Bool());
 TEST(JobMemory, is_empty_once_all_jobs_are_gone) {
   JobsWorld world;
   world.fail_once();
-  EXPECT_GT(world.controller.remembered(), 0u);
+  EXPECT_FALSE(world.controller.remembered().empty());
   world.remove_job();
-  EXPECT_EQ(world.controller.remembered(), 0u);
+  EXPECT_TRUE(world.controller.remembered().empty());
 }
 
 TEST(JobMemory, is_lost_in_a_crash) {
   JobsWorld world;
   world.fail_once();
   world.host.crash();
-  EXPECT_EQ(world.controller.remembered(), 0u);
+  EXPECT_TRUE(world.controller.remembered().empty());
 }
 
 }  // namespace
