@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "controller/jobset/conditions.hpp"
 #include "controller/jobset/names.hpp"
 #include "controller/jobset/objects.hpp"
 #include "controller/jobset/rules.hpp"
@@ -401,6 +402,29 @@ TEST(JobSetPlan, releases_before_0_12_forget_a_status_that_was_refused) {
     if (!forgets) continue;
     EXPECT_THAT(*write->instead, IsEmpty());
   }
+}
+
+TEST(JobSetConditions, a_time_moves_exactly_when_the_status_flips) {
+  JobSetStatus status;
+  const auto set = [&status](const char* value, const char* reason, int second) {
+    JobSetCondition one;
+    one.type_ = "Suspended";
+    one.status = value;
+    one.reason = reason;
+    return set_condition(status, one, Time(std::chrono::seconds(second)));
+  };
+  const auto changed = [&] {
+    return seconds_of(status.conditions.front().lastTransitionTime->since_epoch());
+  };
+  EXPECT_TRUE(set("True", "A", 1));
+  EXPECT_FALSE(set("True", "A", 2));
+  EXPECT_EQ(changed(), 1);
+  EXPECT_TRUE(set("True", "B", 3));
+  EXPECT_EQ(changed(), 1);
+  EXPECT_TRUE(set("False", "B", 4));
+  EXPECT_EQ(changed(), 4);
+  EXPECT_TRUE(set("False", "C", 5));
+  EXPECT_EQ(changed(), 4);
 }
 
 TEST(JobSetProfile, is_found_by_tag_and_release) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "controller/training_operator/conditions.hpp"
+
 namespace ddptwin::controller::pytorchjob::plan_test {
 namespace {
 
@@ -77,6 +79,64 @@ TEST(Plan, an_event_tells_a_pods_reason_when_the_pod_is_gone) {
   const auto step = std::find_if(pass.steps.begin(), pass.steps.end(), of_the_pod);
   ASSERT_NE(step, pass.steps.end());
   EXPECT_EQ(step->event->reason, "OOMKilled");
+}
+
+// Other containers have codes of their own, whatever place they have in the list.
+TEST(Plan, the_exit_code_is_that_of_the_container_pytorch) {
+  auto changed = std::make_shared<PyTorchJob>(*master_and_two_workers());
+  for (auto& [type, replica] : *changed->spec.edit().pytorchReplicaSpecs)
+    replica.restartPolicy = "ExitCode";
+  const std::shared_ptr<const PyTorchJob> job = changed;
+  const JobFacts facts(*job);
+  const auto made_pod = made<Pod>(plan({.job = job, .facts = &facts}, {}, Time()))[0];
+  for (const int code : {1, 137})
+    for (const int side : {0, 1, 137})
+      for (const bool side_first : {false, true}) {
+        auto pod = std::make_shared<Pod>(*made_pod);
+        pod->status.phase = "Failed";
+        const auto ended = [](const char* name, int with) {
+          ContainerStatus status{.name = name};
+          status.state.terminated.emplace().exitCode = with;
+          return status;
+        };
+        std::vector statuses{ended("pytorch", code), ended("side", side)};
+        if (side_first) std::swap(statuses[0], statuses[1]);
+        pod->status.containerStatuses = statuses;
+        View view{.job = job, .facts = &facts};
+        view.pods.push_back(pod.get());
+        const Plan pass = plan(view, {}, Time());
+        int told = 0;
+        bool deleted = false;
+        for (const Step& step : pass.steps) {
+          if (step.event && step.event->reason == "ExitedWithCode") {
+            ++told;
+            EXPECT_TRUE(step.event->message.view().ends_with("code " + std::to_string(code)))
+                << step.event->message;
+          }
+          deleted = deleted || (step.request && step.request->verb == api::Verb::remove &&
+                                step.request->target.kind == &Pod::info());
+        }
+        EXPECT_EQ(told, 1) << code << " beside " << side;
+        EXPECT_EQ(deleted, code == 137) << code << " beside " << side;
+      }
+}
+
+TEST(Conditions, a_time_moves_exactly_when_the_status_flips) {
+  JobStatus status;
+  const auto at = [](int second) { return Time(std::chrono::seconds(second)); };
+  const auto changed = [&] { return status.condition(condition::running)->lastTransitionTime; };
+  EXPECT_TRUE(set_condition(status, {condition::running, true, "A", "a"}, at(1)));
+  EXPECT_EQ(changed(), at(1));
+  EXPECT_TRUE(set_condition(status, {condition::running, true, "B", "b"}, at(2)));
+  EXPECT_EQ(changed(), at(1));
+  EXPECT_EQ(status.condition(condition::running)->lastUpdateTime, at(2));
+  EXPECT_TRUE(set_condition(status, {condition::running, false, "B", "b"}, at(3)));
+  EXPECT_EQ(changed(), at(3));
+  EXPECT_TRUE(set_condition(status, {condition::running, false, "C", "c"}, at(4)));
+  EXPECT_EQ(changed(), at(3));
+  EXPECT_FALSE(set_condition(status, {condition::running, false, "C", "d"}, at(5)));
+  EXPECT_TRUE(set_condition(status, {condition::running, true, "C", "c"}, at(6)));
+  EXPECT_EQ(changed(), at(6));
 }
 
 }  // namespace

@@ -251,6 +251,25 @@ TEST(NodeLifecycle, what_is_refused_is_tried_again) {
   EXPECT_EQ(f.ready_of("p"), "False");
 }
 
+// Five times at one look, 20 ms apart: then the next look, 5 s later, asks anew.
+TEST(NodeLifecycle, what_is_refused_five_times_waits_for_the_next_look) {
+  Duration said[2];
+  for (const int refusals : {4, 5}) {
+    Fixture f;
+    f.node("a");
+    f.node("b");
+    f.run(7s);
+    f.silence("a");
+    f.client.refusals[&Node::info()] = refusals;
+    const Time begin = f.loop.now();
+    while (f.taints("a") != lost && f.loop.now() < begin + 2min) f.run(10ms);
+    said[refusals - 4] = f.loop.now() - begin;
+    EXPECT_EQ(f.client.refusals[&Node::info()], 0);
+  }
+  EXPECT_GE(said[1] - said[0], 4s);
+  EXPECT_LE(said[1] - said[0], 6s);
+}
+
 TEST(NodeLifecycle, tells_of_nodes_that_come_and_go) {
   Fixture f;
   f.lifecycle.know("a");
