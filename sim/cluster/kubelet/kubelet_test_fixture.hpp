@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -32,8 +33,8 @@ class PullRuntime final : public ScriptRuntime {
   std::vector<std::uint32_t> pulled_for{};
 };
 
-// Between the kubelet and the store: counts what is asked about pods, can let the watch of pods
-// come late, and answers, and can do something right before a patch.
+// Between the kubelet and the store: counts what is asked about pods, can refuse it, can let the
+// watch of pods come late, and answers, and can do something right before a patch.
 class Between final : public api::ApiClient {
  public:
   Between(Loop& loop, api::ApiClient& below) : loop_(loop), below_(below) {}
@@ -41,6 +42,13 @@ class Between final : public api::ApiClient {
   void call(api::Request&& request, api::Completion done) override {
     if (request.target.kind == &Pod::info()) {
       if (request.verb == api::Verb::get) ++reads;
+      if (int& left = refusals[request.verb]; left > 0) {
+        --left;
+        events_.push_back(loop_.after(lane_, answers_late, [done = std::move(done)]() mutable {
+          done(fail(Reason::internal_error, "refused"));
+        }));
+        return;
+      }
       if (request.verb == api::Verb::patch) {
         ++patches;
         if (auto first = std::exchange(before_patch, nullptr)) first();
@@ -68,6 +76,7 @@ class Between final : public api::ApiClient {
   const KindRegistry& kinds() const override { return below_.kinds(); }
 
   int reads = 0, patches = 0;
+  std::map<api::Verb, int> refusals{};  // of calls about pods, to come
   Duration late{0}, answers_late{0};
   std::function<void()> before_patch{};
 
