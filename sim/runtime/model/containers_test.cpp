@@ -229,6 +229,41 @@ TEST(Containers, files_live_as_long_as_their_volume) {
   EXPECT_TRUE(pods.line("pod-0", "127.0.0.1\tlocalhost"));
 }
 
+// Whatever order they are listed in, what lies in a mount within a mount is the inner one's, and
+// what only begins like it is the outer one's.
+TEST(Containers, a_mount_within_a_mount_hides_what_the_outer_one_has_there) {
+  for (const bool inner_first : {true, false}) {
+    TestPods pods;
+    pods.pod("pod-0");
+    const auto volume = [](const char* name) {
+      auto made = std::make_shared<VolumeSource>();
+      made->kind = VolumeSource::Kind::empty_dir;
+      made->name = name;
+      return made;
+    };
+    const auto outer = volume("outer"), inner = volume("inner");
+    ContainerConfig config = pods.config("pod-0", "plain", {});
+    config.mounts.push_back({.container_path = "/data", .source = outer});
+    config.mounts.push_back({.container_path = "/data/in", .source = inner});
+    if (inner_first) std::swap(config.mounts[0], config.mounts[1]);
+    config.command = {"sh", "-c",
+                      "echo o > /data/a; echo i > /data/in/a; echo n > /data/in-between; "
+                      "cat /data/a /data/in/a"};
+    pods.start("pod-0", config);
+    EXPECT_EQ(pods.exit_code("pod-0"), 0);
+    ContainerConfig other = pods.config("pod-0", "plain", {});
+    other.mounts.push_back({.container_path = "/o", .source = outer});
+    other.mounts.push_back({.container_path = "/i", .source = inner});
+    other.command = {"sh", "-c",
+                     "cat /o/a /o/in-between /i/a; [ ! -e /o/in/a ] && [ ! -e /i/in-between ]"};
+    pods.start("pod-0", other);
+    EXPECT_EQ(pods.exit_code("pod-0"), 0) << pods.all_lines();
+    std::string lines;
+    for (const auto& line : pods.lines()) lines += line.text + " ";
+    EXPECT_EQ(lines, "o i o n i ") << inner_first;
+  }
+}
+
 // A change of a ConfigMap comes to who mounts all of it, and to no subPath (spec/kubernetes.md
 // §2.10).
 TEST(Containers, what_a_sub_path_mounts_stays_as_it_was) {

@@ -64,7 +64,8 @@ TEST(Resolver, reads_etc_hosts) {
   EXPECT_EQ(hosts_name(hosts, "10.244.0.4"), "");
 }
 
-// One lookup on a loop of its own, by a scripted server.
+// One lookup on a loop of its own, by scripted servers: a name's answer, or that of one of them
+// ("a.b@10.0.0.1").
 struct Asked {
   Resolved answer{};
   Strings names{};
@@ -78,7 +79,8 @@ Asked ask(const std::string& name, const DnsConfig& config,
   Asked asked;
   const Lookup lookup = [&](DnsQuestion question, UniqueFunction<void(DnsAnswer)> done) {
     asked.names.push_back(question.name + "@" + question.server);
-    const auto found = answers.find(question.name);
+    auto found = answers.find(question.name + "@" + question.server);
+    if (found == answers.end()) found = answers.find(question.name);
     const DnsAnswer given = found == answers.end() ? DnsAnswer{otherwise, {}} : found->second;
     loop.post(Lane{2}, [done = std::move(done), given]() mutable { done(given); });
   };
@@ -137,6 +139,54 @@ TEST(Resolver, obeys_timeout_attempts_and_servers) {
   const Asked asked = ask("a.b", config, {}, DnsOutcome::lost);
   EXPECT_EQ(asked.names, (Strings{"a.b@10.0.0.1", "a.b@10.0.0.2"}));
   EXPECT_LT(asked.took, 3s);
+}
+
+// glibc goes on to the next server where one fails or is silent, and to no other one where one says
+// that there is no such name, whatever that one would have said (resolv.conf(5)).
+TEST(Resolver, servers_that_differ_are_asked_in_their_order_until_one_answers) {
+  const DnsConfig config{{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, {}, {"timeout:1", "attempts:2"}};
+  const DnsAnswer found{DnsOutcome::found, {"10.0.0.7"}}, none{DnsOutcome::nx_domain, {}},
+      empty{DnsOutcome::no_data, {}}, failure{DnsOutcome::failure, {}}, lost{DnsOutcome::lost, {}};
+  const Strings each{"a.b@10.0.0.1", "a.b@10.0.0.2", "a.b@10.0.0.3"};
+  struct Case {
+    DnsAnswer first, second, third;
+    std::size_t asked;  // of them, over and over
+    int error;
+  };
+  for (const Case& one : {
+           Case{found, none, none, 1, 0},
+           Case{failure, found, none, 2, 0},
+           Case{lost, found, none, 2, 0},
+           Case{failure, lost, found, 3, 0},
+           Case{lost, failure, found, 3, 0},
+           Case{none, found, found, 1, Resolved::no_name},
+           Case{empty, found, found, 1, Resolved::no_address},
+           Case{failure, none, found, 2, Resolved::no_name},
+           Case{lost, none, found, 2, Resolved::no_name},
+           Case{failure, empty, found, 2, Resolved::no_address},
+           Case{failure, failure, none, 3, Resolved::no_name},
+           Case{failure, lost, failure, 6, Resolved::try_again},
+       }) {
+    const Asked asked =
+        ask("a.b", config, {{each[0], one.first}, {each[1], one.second}, {each[2], one.third}},
+            DnsOutcome::nx_domain);
+    Strings wanted;
+    for (std::size_t i = 0; i < one.asked; ++i) wanted.push_back(each[i % each.size()]);
+    EXPECT_EQ(asked.names, wanted);
+    EXPECT_EQ(asked.answer.error, one.error) << testing::PrintToString(asked.names);
+    EXPECT_EQ(asked.answer.addresses, one.error == 0 ? Strings{"10.0.0.7"} : Strings{});
+  }
+}
+
+// The tries of a name begin with the first server, and none of them is left out.
+TEST(Resolver, the_next_name_begins_with_the_first_server) {
+  const DnsConfig config{{"10.0.0.1", "10.0.0.2"}, {"x"}, {"ndots:5", "attempts:2"}};
+  const Asked asked =
+      ask("a", config,
+          {{"a.x@10.0.0.1", {DnsOutcome::failure, {}}}, {"a", {DnsOutcome::found, {"10.0.0.7"}}}},
+          DnsOutcome::nx_domain);
+  EXPECT_EQ(asked.names, (Strings{"a.x@10.0.0.1", "a.x@10.0.0.2", "a@10.0.0.1"}));
+  EXPECT_EQ(asked.answer.name, "a");
 }
 
 TEST(Resolver, a_server_that_fails_makes_it_a_temporary_failure) {
