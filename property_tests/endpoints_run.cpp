@@ -26,7 +26,7 @@ api::CallVerdict EndpointsRun::Watches::on_call(const api::Caller& caller,
                                                 const api::Request& request) {
   if (!api::is_write(request) || refused.erase(caller.instance) == 0) return {};
   api::CallVerdict verdict;
-  verdict.refuse = api::injected_server_error(500);
+  verdict.refuse = api::injected_error(500, "");
   return verdict;
 }
 

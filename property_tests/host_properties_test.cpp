@@ -206,7 +206,7 @@ class LateLists final : public api::FaultPort {
     Lists& one = lists_[std::string(request.target.kind->kind)];
     if (one.refusals > 0) {
       --one.refusals;
-      return {.refuse = api::injected_server_error(500)};
+      return {.refuse = api::injected_error(500, "")};
     }
     return {.reply_delay = one.late};
   }

@@ -73,7 +73,7 @@ class Ways final : public api::FaultPort {
     if (request.verb != api::Verb::list || listed_ == refusals_.size()) return {};
     const int code = refusals_[listed_++];
     if (code == 0) return {};
-    return {.refuse = api::injected_server_error(code)};
+    return {.refuse = api::injected_error(code, "")};
   }
   void on_answer(const api::Caller&, const api::Request& request,
                  const Result<api::Response>& answer) override {

@@ -61,7 +61,7 @@ api::CallVerdict NodeRun::Refusals::on_call(const api::Caller& caller,
   api::CallVerdict verdict;
   if (code != 0 && caller.actor == "kubelet" && request.target.kind == &Pod::info() &&
       request.verb == verb.value_or(request.verb))
-    verdict.refuse = api::injected_server_error(code);
+    verdict.refuse = api::injected_error(code, "");
   return verdict;
 }
 

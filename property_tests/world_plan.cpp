@@ -37,8 +37,9 @@ const std::vector<FaultKind>& fault_kinds() {
       FaultKind::api_latency,       FaultKind::api_lost_reply, FaultKind::watch_delay,
       FaultKind::watch_drop,        FaultKind::watch_relist,   FaultKind::controller_crash,
       FaultKind::controller_double, FaultKind::scheduler_down, FaultKind::node_lost,
-      FaultKind::node_dead,         FaultKind::node_deleted,   FaultKind::node_cordon,
-      FaultKind::kubelet_restart,   FaultKind::process_kill};
+      FaultKind::node_dead,         FaultKind::node_deleted,   FaultKind::node_reboot,
+      FaultKind::node_shutdown,     FaultKind::node_cordon,    FaultKind::kubelet_restart,
+      FaultKind::process_kill};
   return all;
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <deque>
 
 namespace ddptwin::api {
@@ -97,18 +99,36 @@ Error injected_conflict(const Request& request) {
           0};
 }
 
-Error injected_server_error(int code) {
-  if (code == http_code(Reason::service_unavailable))
-    return {Reason::service_unavailable,
-            {},
-            "the server is currently unable to handle the request",
-            nullptr,
-            0};
-  return {Reason::internal_error,
-          {},
-          "Internal error occurred: etcdserver: request timed out",
-          nullptr,
-          code};
+namespace {
+
+struct InjectedRow {
+  Reason reason;
+  std::string_view usual;
+};
+constexpr std::array injected_rows{
+    InjectedRow{Reason::internal_error, "Internal error occurred: etcdserver: request timed out"},
+    InjectedRow{Reason::service_unavailable,
+                "the server is currently unable to handle the request"},
+    InjectedRow{Reason::forbidden, "forbidden"},
+    InjectedRow{Reason::invalid, "invalid"},
+};
+
+const InjectedRow* injected_row(int code) {
+  const auto found =
+      std::find_if(injected_rows.begin(), injected_rows.end(),
+                   [code](const InjectedRow& row) { return http_code(row.reason) == code; });
+  return found == injected_rows.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool can_inject(int code) { return injected_row(code) != nullptr; }
+
+Error injected_error(int code, std::string message) {
+  const InjectedRow* row = injected_row(code);
+  DDPTWIN_ASSERT(row != nullptr);
+  if (message.empty()) message = row->usual;
+  return {row->reason, {}, std::move(message), nullptr, 0};
 }
 
 Error injected_timeout() {

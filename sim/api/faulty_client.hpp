@@ -48,8 +48,10 @@ bool is_write(const Request& request);
 
 // What an API server, or the connection to it, answers when it fails.
 Error injected_conflict(const Request& request);  // 409
-Error injected_server_error(int code);            // 500 or 503
-Error injected_timeout();                         // 504: it gave up; nothing was carried out
+// 500, 503, 403 or 422, with the server's usual words where `message` is empty.
+Error injected_error(int code, std::string message);
+bool can_inject(int code);
+Error injected_timeout();          // 504: it gave up; nothing was carried out
 Error injected_lost_connection();  // no answer at all: the client library's own error
 
 // Keeps the order within a watch; between calls that are delayed differently there is none, as on a

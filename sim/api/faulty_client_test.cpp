@@ -100,7 +100,7 @@ TEST(FaultyClient, passes_what_nothing_is_said_about) {
 
 TEST(FaultyClient, a_refused_call_is_not_carried_out) {
   Fixture f;
-  f.script.call.refuse = injected_server_error(503);
+  f.script.call.refuse = injected_error(503, "");
   f.create();
   EXPECT_EQ(f.answer, "ServiceUnavailablethe server is currently unable to handle the request");
   EXPECT_TRUE(f.next->carried_out.empty());

@@ -91,6 +91,14 @@ class Kubelet::Process {
     }
     return false;
   }
+  void shut_down(std::int64_t grace) {
+    constexpr const char* told = "Pod was terminated in response to imminent node shutdown.";
+    for (const auto& [uid, worker] : workers_) {
+      if (!worker->may_be_evicted()) continue;
+      const auto own = worker->pod()->spec->terminationGracePeriodSeconds;
+      worker->evict({"Terminated", told, told}, std::min(own.value_or(grace), grace));
+    }
+  }
   std::size_t pod_count() const { return workers_.size(); }
 
  private:
@@ -293,6 +301,10 @@ bool Kubelet::evict(std::string_view namespace_, std::string_view name, PodVerdi
   if (!process_) return false;
   return process_->evict(std::string(namespace_) + "/" + std::string(name), std::move(verdict),
                          grace);
+}
+
+void Kubelet::shut_down(std::int64_t grace) {
+  if (process_) process_->shut_down(grace);
 }
 
 const std::string& Kubelet::node_name() const { return machine_->options.node_name; }

@@ -36,6 +36,11 @@ class Kubelet {
   bool evict(std::string_view namespace_, std::string_view name, PodVerdict verdict,
              std::optional<std::int64_t> grace = std::nullopt);
 
+  // Ends all its pods, each within its own grace period or `grace` seconds, whichever is shorter,
+  // as one that is told of its machine's shutdown (upstream pkg/kubelet/nodeshutdown, with one
+  // period for pods of every priority).
+  void shut_down(std::int64_t grace);
+
   const std::string& node_name() const;
   bool running() const;
   std::size_t pod_count() const;  // that it knows, finished ones included

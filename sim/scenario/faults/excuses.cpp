@@ -50,6 +50,8 @@ constexpr std::array excuses{
            "indices below a pod that cannot go are made and deleted again (Q7)"},
     Excuse{FaultKind::node_dead, "quiesce", "as of a node that is lost"},
     Excuse{FaultKind::node_deleted, "quiesce", "as of a node that is lost"},
+    Excuse{FaultKind::node_reboot, "quiesce", "as of a node that is lost"},
+    Excuse{FaultKind::node_shutdown, "quiesce", "as of a node that is lost"},
 };
 
 bool restarts_kubelet(const Fault& fault) {

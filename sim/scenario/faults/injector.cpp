@@ -59,7 +59,7 @@ FaultInjector::Parts::Parts(Loop& l, FaultPlan p)
     one.fault = &fault;
     one.row = &row_of(fault.kind);
     one.index = actives.size() - 1;
-    if (fault.when && !observer) observer.emplace();
+    if ((fault.when || fault.until) && !observer) observer.emplace();
   }
 }
 
@@ -164,6 +164,8 @@ bool FaultInjector::Parts::hits(Active& one) {
   if (one.stage == Stage::acting) return true;
   if (one.stage != Stage::armed || ++one.seen != one.fault->nth.value_or(1)) return false;
   one.stage = Stage::acting;
+  // `until` alone ends it.
+  if (one.fault->until && !one.fault->lasts) return true;
   const Duration lasts = duration_of(*one.fault).value_or(Duration::zero());
   // What is silent or late for a while is so for that one event.
   if (lasts == Duration::zero() || one.fault->kind == FaultKind::watch_drop) {
@@ -191,6 +193,11 @@ void FaultInjector::Parts::on_record(const Record& record) {
   // A state that holds for one record only counts: it is looked at now, and acted upon later.
   bool any = false;
   for (Active& one : actives) {
+    if (one.stage == Stage::acting && one.fault->until && !one.ends &&
+        observer->holds(*one.fault->until->state)) {
+      one.ends = true;
+      any = true;
+    }
     if (one.stage != Stage::expecting || !is_due(one)) continue;
     one.stage = Stage::ready;
     one.since = record.id;
@@ -203,6 +210,7 @@ void FaultInjector::Parts::on_record(const Record& record) {
     for (Active& one : actives) {
       const ContextScope of_this_fault(loop, one.since);
       if (one.stage == Stage::ready) arm(one);
+      if (std::exchange(one.ends, false)) finish(one);
     }
   });
 }
@@ -315,6 +323,12 @@ void FaultInjector::Parts::on_line(const RunningContainer& container, const std:
   }
 }
 
+// Pods ask by their addresses.
+bool FaultInjector::Parts::is_from(const Active& one, const std::string& client) const {
+  const auto addresses = addresses_of(one.fault->from);
+  return std::find(addresses.begin(), addresses.end(), client) != addresses.end();
+}
+
 dns::Verdict FaultInjector::Parts::on_question(const dns::Query& query) {
   dns::Verdict verdict;
   if (!running) return verdict;
@@ -323,6 +337,7 @@ dns::Verdict FaultInjector::Parts::on_question(const dns::Query& query) {
   bool decided = false;
   for (Active& one : actives) {
     if (one.row->counts != Occurrence::question || !is_asked(one.fault->of, name)) continue;
+    if (!one.fault->from.empty() && !is_from(one, query.client)) continue;
     if (!hits(one) || decided) continue;
     decided = true;
     record(one, name);
@@ -434,7 +449,8 @@ api::CallVerdict FaultInjector::on_call(const api::Caller& caller, const api::Re
         verdict.refuse = api::injected_conflict(request);
         break;
       case FaultKind::api_error:
-        verdict.refuse = api::injected_server_error(static_cast<int>(fault.code.value_or(500)));
+        verdict.refuse =
+            api::injected_error(static_cast<int>(fault.code.value_or(500)), fault.message);
         break;
       case FaultKind::api_timeout:
         verdict.refuse = api::injected_timeout();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "scenario/faults/injector_parts.hpp"
+#include "scenario/world/first_objects.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -16,7 +17,8 @@ void add(const model::LinkFault& one, model::LinkFault& to) {
 
 bool is_outage(FaultKind kind) {
   return kind == FaultKind::node_lost || kind == FaultKind::node_dead ||
-         kind == FaultKind::node_deleted;
+         kind == FaultKind::node_deleted || kind == FaultKind::node_reboot ||
+         kind == FaultKind::node_shutdown;
 }
 
 }  // namespace
@@ -88,7 +90,10 @@ void FaultInjector::Parts::begin(Active& one) {
     case FaultKind::node_lost:
     case FaultKind::node_dead:
     case FaultKind::node_deleted:
+    case FaultKind::node_reboot:
       return begin_outage(one);
+    case FaultKind::node_shutdown:
+      return begin_shutdown(one);
     default:
       return begin_link(one);
   }
@@ -122,6 +127,9 @@ void FaultInjector::Parts::end(Active& one) {
     case FaultKind::node_lost:
     case FaultKind::node_dead:
     case FaultKind::node_deleted:
+    case FaultKind::node_reboot:
+    case FaultKind::node_shutdown:
+      one.grace.cancel();
       return end_outage(one);
     default:
       return end_link(one);
@@ -290,9 +298,28 @@ void FaultInjector::Parts::begin_outage(Active& one) {
     set_host(address);
   }
   if (one.fault->kind == FaultKind::node_lost) return;
+  // Power is gone: nothing of its sandboxes will be there when it comes back.
+  tap->lose(of);
   const auto running_now = tap->running();
   for (const auto& [id, container] : running_now)
     if (container.node == of) ports.signal(container, kill_signal);
+  tap->end_sandboxes(of);
+}
+
+// Its kubelet is told of it, ends the pods and says so of the Node; then there is no power.
+void FaultInjector::Parts::begin_shutdown(Active& one) {
+  const std::string& of = one.fault->of;
+  const Duration grace = one.fault->delay.value_or(shutdown_grace_default);
+  if (const ObjectPtr object = world->find(Node::info(), "", of)) {
+    auto node = std::static_pointer_cast<Node>(object->clone());
+    if (make_stopping(*node, loop.now()))
+      static_cast<void>(world->call(api::update(node, "status"), "kubelet"));
+  }
+  world->shut_down_kubelet(of, std::chrono::duration_cast<std::chrono::seconds>(grace).count());
+  one.grace = loop.after(lane, grace, [this, &one] {
+    const ContextScope of_this_fault(loop, one.record);
+    begin_outage(one);
+  });
 }
 
 void FaultInjector::Parts::end_outage(Active& one) {

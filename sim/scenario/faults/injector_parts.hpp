@@ -30,6 +30,8 @@ struct FaultInjector::Parts {
     std::int64_t seen = 0;     // occurrences since it was armed
     ContainerId container{};   // of the start that nth means, until `step` has come
     Timer timer{};             // until `at`, then until the end
+    Timer grace{};             // of a node that shuts down, until it is dead
+    bool ends = false;         // what it lasts until has come
     std::uint64_t since = 0;   // the record that made it ready
     std::uint64_t record = 0;  // its own last one
     Time lingers{};            // when the last thing that it made late or silent has come
@@ -60,6 +62,7 @@ struct FaultInjector::Parts {
   bool has_ends(const Active& one) const;
   // Whether a fault that waits may act now.
   bool is_due(const Active& one) const;
+  bool is_from(const Active& one, const std::string& client) const;
   dns::Verdict on_question(const dns::Query& query);
   void heal();
   void check_healed();
@@ -83,6 +86,7 @@ struct FaultInjector::Parts {
   bool another(const Active& one, Sort sort) const;
   void end_crash(Active& one);
   void begin_outage(Active& one);
+  void begin_shutdown(Active& one);
   void end_outage(Active& one);
   void start_kubelet(const Active& one, const std::string& node);
   void begin_link(Active& one);

@@ -43,6 +43,28 @@ TEST(FaultInjector, the_second_pod_is_refused_and_made_again) {
   EXPECT_EQ(run.injector.acted()[0].times, 1);
 }
 
+TEST(FaultInjector, a_call_is_refused_in_the_words_of_the_plan) {
+  Disturbed run(
+      plan_of("[{api: error, of: training-operator, verb: create, kind: Pod, code: 403, message: "
+              "'exceeded quota: mine', until: {of: pod/x, phase: Running}}]"));
+  std::string told;
+  run.world.trace().add_sink([&told](const Record& record) {
+    const Event* event = record.after != nullptr ? as<Event>(*record.after) : nullptr;
+    if (event != nullptr && event->reason == "FailedCreatePod") told = event->message;
+  });
+  run.go(20s);
+  EXPECT_THAT(told, HasSubstr("exceeded quota: mine"));
+  EXPECT_THAT(run.pods_made, IsEmpty());
+  EXPECT_FALSE(run.injector.healed());
+  const auto awaited = run.decode_json(R"({"apiVersion": "v1", "kind": "Pod", "metadata":
+      {"name": "x", "namespace": "default"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})");
+  EXPECT_TRUE(run.world.call(api::create(awaited), "user"));
+  run.go(5s);
+  EXPECT_TRUE(run.injector.healed());
+  run.go(20min);
+  EXPECT_EQ(run.condition("Running"), "True");
+}
+
 TEST(FaultInjector, a_lost_reply_is_of_a_pod_that_is_there) {
   Disturbed run(plan_of("[{api: lostReply, of: training-operator, verb: create, kind: Pod}]"));
   run.go(30s);
@@ -350,6 +372,68 @@ TEST(FaultInjector, the_same_plan_is_the_same_run) {
     return std::make_tuple(run.faults, run.starts, run.world.trace().last());
   };
   EXPECT_EQ(once(), once());
+}
+
+TEST(FaultInjector, a_machine_that_begins_anew_has_nothing_of_its_pods_left) {
+  Disturbed run(
+      plan_of("[{node: reboot, of: n0, at: 20s, for: 30s}, {node: reboot, of: n1, at: 20s, "
+              "for: 30s}]"));
+  run.go(15s);
+  ASSERT_EQ(run.phase("j-worker-0"), "Running");
+  const std::string before = run.ip("j-worker-0");
+  const auto begun = run.starts.size();
+  std::set<std::string> ends;
+  run.world.trace().add_sink([&ends](const Record& record) {
+    const Pod* pod = record.after != nullptr ? as<Pod>(*record.after) : nullptr;
+    if (pod == nullptr) return;
+    for (const ContainerStatus& one : *pod->status.containerStatuses)
+      if (one.state.terminated)
+        ends.insert(fmt::format("{} {}", one.state.terminated->exitCode,
+                                std::string_view(one.state.terminated->reason)));
+  });
+  run.go(60s);
+  ASSERT_EQ(run.phase("j-worker-0"), "Running");
+  EXPECT_NE(run.ip("j-worker-0"), before);
+  EXPECT_THAT(ends, ElementsAre("255 Unknown"));
+  // Its init container ran again.
+  const std::vector<std::string> since(run.starts.begin() + static_cast<std::ptrdiff_t>(begun),
+                                       run.starts.end());
+  EXPECT_THAT(since, Contains(HasSubstr("j-worker-0/init-pytorch")));
+}
+
+TEST(FaultInjector, a_machine_that_shuts_down_ends_its_pods_first) {
+  Disturbed run(plan_of("[{node: shutdown, of: [n0, n1], at: 20s, delay: 10s, for: 1m}]"));
+  run.go(19s);
+  ASSERT_EQ(run.phase("j-master-0"), "Running");
+  std::set<std::string> told;
+  run.world.trace().add_sink([&told](const Record& record) {
+    const Pod* pod = record.after != nullptr ? as<Pod>(*record.after) : nullptr;
+    if (pod != nullptr && !pod->status.rest->reason.empty())
+      told.insert(pod->status.rest->reason.str());
+  });
+  run.go(5s);
+  EXPECT_EQ(run.ready("n0"), "False");
+  EXPECT_EQ(told, std::set<std::string>{"Terminated"});
+  EXPECT_FALSE(run.injector.healed());
+  run.go(70s);
+  EXPECT_TRUE(run.injector.healed());
+  EXPECT_EQ(run.ready("n0"), "True");
+}
+
+TEST(FaultInjector, only_the_pod_that_is_named_gets_a_wrong_answer) {
+  Disturbed run(plan_of("[{dns: nxdomain, of: j-master-0, from: j-worker-1, for: 1h}]"));
+  run.go(15s);
+  const auto answer_to = [&run](const std::string& client) {
+    std::optional<dns::Rcode> rcode;
+    run.world.resolver().ask(
+        dns::Query{{*dns::Name::parse("j-master-0.default.svc.cluster.local"), dns::RecordType::a},
+                   client},
+        [&rcode](const std::optional<dns::Answer>& answer) { rcode = answer->rcode; });
+    run.go(1s);
+    return rcode;
+  };
+  EXPECT_EQ(answer_to(run.ip("j-worker-0")), dns::Rcode::no_error);
+  EXPECT_EQ(answer_to(run.ip("j-worker-1")), dns::Rcode::nx_domain);
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ inline FaultPlan plan_of(const std::string& faults, std::optional<Duration> heal
   for (const YamlNode& node : *nodes) {
     auto fault = parse_fault(node, context);
     EXPECT_TRUE(fault) << fault.error().text();
-    plan.faults.push_back(std::move(*fault));
+    plan.faults.insert(plan.faults.end(), fault->begin(), fault->end());
   }
   return plan;
 }

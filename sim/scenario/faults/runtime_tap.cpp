@@ -1,6 +1,11 @@
 #include "scenario/faults/runtime_tap.hpp"
 
 namespace ddptwin::scenario {
+namespace {
+
+constexpr std::int32_t unknown_exit_code = 255;  // containerd's unknownExitCode
+
+}  // namespace
 
 bool RunningContainer::is_of(std::string_view wanted) const {
   const std::size_t slash = wanted.find('/');
@@ -99,6 +104,7 @@ void RuntimeTap::stop_container(const ContainerId& id, std::int64_t grace_period
 void RuntimeTap::remove_container(const ContainerId& id) {
   containers_.erase(id);
   running_.erase(id);
+  lost_.erase(id);
   next_.remove_container(id);
 }
 
@@ -107,7 +113,27 @@ void RuntimeTap::exec(const ContainerId& id, std::vector<std::string> command, D
   next_.exec(id, std::move(command), timeout, std::move(done));
 }
 
-const ContainerReport* RuntimeTap::report(const ContainerId& id) const { return next_.report(id); }
+const ContainerReport* RuntimeTap::report(const ContainerId& id) const {
+  const ContainerReport* report = next_.report(id);
+  if (report == nullptr || report->phase != ContainerPhase::exited || !lost_.contains(id))
+    return report;
+  of_lost_ = *report;
+  of_lost_.exit_code = unknown_exit_code;
+  of_lost_.reason = "Unknown";
+  return &of_lost_;
+}
+
+void RuntimeTap::lose(const std::string& node) {
+  for (const auto& [id, container] : running_)
+    if (container.node == node) lost_.insert(id);
+}
+
+void RuntimeTap::end_sandboxes(const std::string& node) {
+  std::vector<SandboxId> ids;
+  for (const auto& [id, pod] : sandboxes_)
+    if (pod.node == node) ids.push_back(id);
+  for (const SandboxId& id : ids) next_.stop_sandbox(id, [](const Result<void>&) {});
+}
 
 std::string RuntimeTap::log_tail(const ContainerId& id, std::size_t lines,
                                  std::size_t bytes) const {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ class RuntimeTap final : public PodRuntime {
 
   // `next` outlives the tap.
   RuntimeTap(PodRuntime& next, OnStart on_start, OnLine on_line, Records records);
+
+  // The node's machine ends: of what runs there nobody will know how it ended (as containerd says
+  // of a container whose task it does not find: 255, Unknown).
+  void lose(const std::string& node);
+  // And nothing is left of its pods' sandboxes.
+  void end_sandboxes(const std::string& node);
 
   // In the order of their ids.
   const std::map<ContainerId, RunningContainer>& running() const { return running_; }
@@ -65,6 +72,8 @@ class RuntimeTap final : public PodRuntime {
   std::map<SandboxId, RunningContainer> sandboxes_{};     // its pod and node
   std::map<ContainerId, RunningContainer> containers_{};  // created, not yet removed
   std::map<ContainerId, RunningContainer> running_{};
+  std::set<ContainerId> lost_{};
+  mutable ContainerReport of_lost_{};  // what was told last of one of them
   std::vector<std::function<void(const RuntimeEvent&)>> listeners_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

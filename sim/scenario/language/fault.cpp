@@ -22,8 +22,11 @@ using Counts = Occurrence;
 constexpr std::array rows{
     FaultRow{Kind::api_conflict, "api", "conflict", Counts::call, call_fields, "", once,
              "a write is refused with 409, as if somebody had changed the object meanwhile"},
-    FaultRow{Kind::api_error, "api", "error", Counts::call, "of verb kind name for code", "", once,
-             "a call fails with `code` 500 (default) or 503; nothing is carried out"},
+    FaultRow{
+        Kind::api_error, "api", "error", Counts::call, "of verb kind name for code message", "",
+        once,
+        "a call fails with `code` 500 (default), 503, 403 or 422 and with `message`; nothing is "
+        "carried out"},
     FaultRow{Kind::api_timeout, "api", "timeout", Counts::call, "of verb kind name for delay", "",
              once, "a call is not carried out and fails with 504 after `delay` (30s)"},
     FaultRow{Kind::api_latency, "api", "latency", Counts::call, "of verb kind name for delay", "",
@@ -58,6 +61,17 @@ constexpr std::array rows{
     FaultRow{Kind::node_deleted, "node", "deleted", Counts::write, "of for", "of", until_healed,
              "as dead, and the Node object is deleted; afterwards a new Node of that name comes",
              Writer::kubelet},
+    FaultRow{
+        Kind::node_reboot, "node", "reboot", Counts::write, "of for", "of",
+        std::chrono::seconds(60),
+        "as dead for `for` (1m), and back with nothing of its pods: what ran has ended with 255, "
+        "Unknown, and begins in new sandboxes with new addresses, init containers first",
+        Writer::kubelet},
+    FaultRow{
+        Kind::node_shutdown, "node", "shutdown", Counts::write, "of for delay", "of", until_healed,
+        "its kubelet ends its pods (phase Failed, reason Terminated) within `delay` (30s), as of "
+        "a spot machine that is taken back; then it is dead for `for`",
+        Writer::kubelet},
     FaultRow{Kind::node_cordon, "node", "cordon", Counts::write, "of for", "of", until_healed,
              "no new pods are placed there", Writer::kubelet},
     FaultRow{Kind::kubelet_restart, "kubelet", "restart", Counts::write, "of for", "",
@@ -79,16 +93,16 @@ constexpr std::array rows{
     FaultRow{Kind::link_delay, "link", "delay", Counts::none, "of to step for delay", "of",
              until_healed, "each message takes `delay` (200ms) longer", Writer::none,
              "without root no kernel is sure to hold packets back (netem)"},
-    FaultRow{Kind::dns_late, "dns", "late", Counts::question, "of for delay", "", once,
+    FaultRow{Kind::dns_late, "dns", "late", Counts::question, "of from for delay", "", once,
              "the answer comes `delay` (3s) late"},
-    FaultRow{Kind::dns_lost, "dns", "lost", Counts::question, "of for", "", once,
+    FaultRow{Kind::dns_lost, "dns", "lost", Counts::question, "of from for", "", once,
              "no answer comes at all"},
-    FaultRow{Kind::dns_servfail, "dns", "servfail", Counts::question, "of for", "", once,
+    FaultRow{Kind::dns_servfail, "dns", "servfail", Counts::question, "of from for", "", once,
              "the answer is SERVFAIL"},
-    FaultRow{Kind::dns_nxdomain, "dns", "nxdomain", Counts::question, "of for", "", once,
+    FaultRow{Kind::dns_nxdomain, "dns", "nxdomain", Counts::question, "of from for", "", once,
              "the answer is that there is no such name"},
-    FaultRow{Kind::dns_wrong, "dns", "wrong", Counts::question, "of for address", "address", once,
-             "the answer is `address`, as an outdated record gives it"},
+    FaultRow{Kind::dns_wrong, "dns", "wrong", Counts::question, "of from for address", "address",
+             once, "the answer is `address`, as an outdated record gives it"},
 };
 
 constexpr bool in_order() {
@@ -124,6 +138,8 @@ const FaultRow& row_of(FaultKind kind) { return rows[static_cast<std::size_t>(ki
 
 bool takes(const FaultRow& row, std::string_view field) {
   if (field == "nth") return row.counts != Occurrence::none;
+  // `for` of a watch that is dropped is how long it is silent.
+  if (field == "until") return has_word(row.fields, "for") && row.kind != FaultKind::watch_drop;
   return field == "at" || field == "when" || has_word(row.fields, field);
 }
 
@@ -153,18 +169,26 @@ int signal_of(const Fault& fault) {
 }
 
 std::optional<Duration> duration_of(const Fault& fault) {
+  if (fault.until && !fault.lasts) return std::nullopt;
   const auto lasts = fault.lasts ? fault.lasts : row_of(fault.kind).lasts;
-  return fault.kind == FaultKind::kubelet_restart ? std::max(*lasts, kubelet_start_min) : lasts;
+  if (fault.kind == FaultKind::kubelet_restart) return std::max(*lasts, kubelet_start_min);
+  if (fault.kind == FaultKind::node_shutdown && lasts)
+    return *lasts + fault.delay.value_or(shutdown_grace_default);
+  return lasts;
 }
 
 bool operator==(const Fault& a, const Fault& b) {
-  const bool same_state = a.when.has_value() == b.when.has_value() &&
-                          (!a.when || *a.when->source.get() == *b.when->source.get());
-  return same_state && a.kind == b.kind && a.of == b.of && a.to == b.to && a.verb == b.verb &&
-         a.object_kind == b.object_kind && a.object == b.object && a.container == b.container &&
-         a.at == b.at && a.nth == b.nth && a.step == b.step && a.lasts == b.lasts &&
-         a.delay == b.delay && a.code == b.code && a.signal == b.signal && a.address == b.address &&
-         a.which == b.which;
+  const auto same = [](const std::optional<FaultState>& one,
+                       const std::optional<FaultState>& other) {
+    return one.has_value() == other.has_value() &&
+           (!one || *one->source.get() == *other->source.get());
+  };
+  return same(a.when, b.when) && same(a.until, b.until) && a.from == b.from &&
+         a.message == b.message && a.kind == b.kind && a.of == b.of && a.to == b.to &&
+         a.verb == b.verb && a.object_kind == b.object_kind && a.object == b.object &&
+         a.container == b.container && a.at == b.at && a.nth == b.nth && a.step == b.step &&
+         a.lasts == b.lasts && a.delay == b.delay && a.code == b.code && a.signal == b.signal &&
+         a.address == b.address && a.which == b.which;
 }
 
 }  // namespace ddptwin::scenario

@@ -34,6 +34,8 @@ enum class FaultKind : std::uint8_t {
   node_lost,
   node_dead,
   node_deleted,
+  node_reboot,
+  node_shutdown,
   node_cordon,
   kubelet_restart,
   process_kill,
@@ -102,6 +104,7 @@ struct Fault {
   std::string object_kind{};  // of a call or event: "Pod"
   std::string object{};       // of a call or event: the object's name
   std::string container{};    // of a pod; empty: the first
+  std::string from{};         // of a question: the pod that asks
   ProcessChoice which{};      // of its processes
 
   // When.
@@ -111,14 +114,17 @@ struct Fault {
   std::optional<std::int64_t> step{};  // once the pod has printed the end of this training step
 
   // How long and how much.
-  std::optional<Duration> lasts{};  // `for`
+  std::optional<Duration> lasts{};    // `for`
+  std::optional<FaultState> until{};  // over as soon as it is so
   std::optional<Duration> delay{};
   std::optional<std::int64_t> code{};  // HTTP status, or the container's exit code
   std::optional<std::int64_t> signal{};
   std::string address{};
+  std::string message{};  // of a refused call; empty: the API's usual words
 
   std::string where{};     // file and line; not a part of the value
   std::string of_where{};  // those of `of`
+  std::string at_where{};  // and of `at`
 
   // Two faults that are written alike.
   friend bool operator==(const Fault& a, const Fault& b);
@@ -137,13 +143,15 @@ std::string why_not_real(const Fault& fault);
 // The signal of a kill.
 int signal_of(const Fault& fault);
 
-// How long it goes on, by itself or by its kind; absent: until healed.
+// How long it goes on, by itself or by its kind; absent: until healed, or until its state is so.
 std::optional<Duration> duration_of(const Fault& fault);
 
 constexpr Duration watch_delay_default = std::chrono::seconds(2);
 constexpr Duration api_latency_default = std::chrono::seconds(2);
 constexpr Duration api_timeout_default = std::chrono::seconds(30);  // client-go's usual bound
 constexpr Duration link_delay_default = std::chrono::milliseconds(200);
+// What a kubelet's shutdownGracePeriod gives the pods of a spot node (failure-modes.md FM-070).
+constexpr Duration shutdown_grace_default = std::chrono::seconds(30);
 constexpr Duration dns_late_default = std::chrono::seconds(3);
 
 }  // namespace ddptwin::scenario

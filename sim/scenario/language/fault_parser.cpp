@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 9> named_ports{
 // A fault that was given two kinds keeps both, to be refused.
 struct FaultDraft {
   Fault fault{};
+  std::vector<std::pair<std::string, std::string>> ofs{};  // all that `of` names, and where
   std::vector<const FaultRow*> kinds{};
 };
 
@@ -80,9 +81,23 @@ Status read_kind(const YamlNode& node, FaultDraft& to, const ParseContext& conte
                                suggestion(to.fault.object_kind, known)));
 }
 
-Status read_when(const YamlNode& node, FaultDraft& to, const ParseContext& context) {
+template <std::optional<FaultState> Fault::*member>
+Status read_state(const YamlNode& node, FaultDraft& to, const ParseContext& context) {
   TRY(State state, parse_state(node, context));
-  to.fault.when = {std::make_shared<const State>(std::move(state)), RawJson(node.value())};
+  to.fault.*member = {std::make_shared<const State>(std::move(state)), RawJson(node.value())};
+  return {};
+}
+
+Status read_of(const YamlNode& node, FaultDraft& to, const ParseContext&) {
+  const auto add = [&to](const YamlNode& one) -> Status {
+    TRY(std::string of, one.as_text());
+    to.ofs.emplace_back(std::move(of), one.where());
+    return {};
+  };
+  if (!node.value().is_array()) return add(node);
+  TRY(const auto all, node.as_list());
+  if (all.empty()) return node.must_be("a name, or a list of at least one");
+  for (const YamlNode& one : all) TRY_VOID(add(one));
   return {};
 }
 
@@ -102,19 +117,22 @@ constexpr std::array fault_fields{
     FaultField{"process", "see below", "a process of a container", &read_effect},
     FaultField{"link", "see below", "the network between two pods", &read_effect},
     FaultField{"dns", "see below", "an answer of the cluster's DNS", &read_effect},
-    FaultField{"of", "text",
-               "whose: of api and watch a client, by its own name or its process's "
-               "(a job system's, as its versions below name them, kube-controller-manager, "
-               "kube-scheduler, kubelet, a node's name for its kubelet, coredns, user; the "
-               "controllers of kube-controller-manager share one that watches, "
-               "shared-informers); of controller a controller (a job system's, "
-               "endpoint-controller, "
-               "endpoint-slice-controller, endpoint-slice-mirroring-controller) or the process of "
-               "several (a job system's, kube-controller-manager); of node and kubelet a node; "
-               "of process and link a pod, with its namespace where that "
-               "is another than the scenario's; of dns a name, with or without what follows its "
-               "first labels; default: any, but never the user's own calls",
-               &read_text<&Fault::of>},
+    FaultField{
+        "of", "text, or a list",
+        "whose: of api and watch a client, by its own name or its process's "
+        "(a job system's, as its versions below name them, kube-controller-manager, "
+        "kube-scheduler, kubelet, a node's name for its kubelet, coredns, user; the "
+        "controllers of kube-controller-manager share one that watches, "
+        "shared-informers); of controller a controller (a job system's, "
+        "endpoint-controller, "
+        "endpoint-slice-controller, endpoint-slice-mirroring-controller) or the process of "
+        "several (a job system's, kube-controller-manager); of node and kubelet a node; "
+        "of process and link a pod, with its namespace where that "
+        "is another than the scenario's; of dns a name, with or without what follows its "
+        "first labels; default: any, but never the user's own calls; a list of them is as many "
+        "faults",
+        &read_of},
+    FaultField{"from", "a pod", "only questions of that pod", &read_text<&Fault::from>},
     FaultField{"to", "a pod", "the other end of the link; default: all others",
                &read_text<&Fault::to>},
     FaultField{"verb", "create, get, list, update, patch or delete",
@@ -142,7 +160,7 @@ constexpr std::array fault_fields{
                }},
     FaultField{"at", "a duration", "from so long after the scenario began",
                &read_duration<&Fault::at>},
-    FaultField{"when", "a state", "from the moment at which it was so", &read_when},
+    FaultField{"when", "a state", "from the moment at which it was so", &read_state<&Fault::when>},
     FaultField{
         "nth", "a number",
         "at the nth occurrence from then on, the first is 1: a call, an event, a question, a "
@@ -155,6 +173,8 @@ constexpr std::array fault_fields{
                "goes on for so long (0s only where a process begins anew); of calls, events and "
                "questions: each one that fits is hit until then",
                &read_duration<&Fault::lasts>},
+    FaultField{"until", "a state", "goes on until it is so, or until `for` is over",
+               &read_state<&Fault::until>},
     FaultField{"delay", "a duration", "how late", &read_duration<&Fault::delay>},
     FaultField{"code", "a number", "HTTP status, or exit code", &read_number<&Fault::code, 0>},
     FaultField{"signal", "a name or number", "KILL, SIGKILL, 9, ...; default: KILL",
@@ -163,6 +183,8 @@ constexpr std::array fault_fields{
                  return {};
                }},
     FaultField{"address", "an IPv4 address", "what the DNS answers", &read_address},
+    FaultField{"message", "text", "the words of the refusal; default: the API's usual ones",
+               &read_text<&Fault::message>},
 };
 
 // What of the fault's fields is missing, or has no meaning for its kind.
@@ -188,9 +210,12 @@ Status check_draft(const YamlNode& node, const FaultDraft& draft) {
     return member->must_be(fmt::format("at most {}", most));
   };
   if (row.kind == FaultKind::process_exit) TRY_VOID(bounded("code", exit_code_max));
-  if (row.kind == FaultKind::api_error && draft.fault.code && *draft.fault.code != 500 &&
-      *draft.fault.code != 503)
-    return node.member("code")->must_be("500 or 503");
+  if (row.kind == FaultKind::api_error && draft.fault.code) {
+    if (!api::can_inject(static_cast<int>(*draft.fault.code)))
+      return node.member("code")->must_be("500, 503, 403 or 422");
+    if (*draft.fault.code < 500 && draft.fault.message.empty())
+      return node.fail(fmt::format("a refusal with {} needs a message", *draft.fault.code));
+  }
   if (draft.fault.lasts == Duration::zero() && !can_last_nothing(row))
     return node.member("for")->must_be("longer than nothing");
   if (row.kind == FaultKind::api_conflict && !draft.fault.verb.empty() &&
@@ -230,14 +255,27 @@ std::vector<const FaultRow*> matching(std::string_view word) {
 
 }  // namespace
 
-Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context) {
+Result<std::vector<Fault>> parse_fault(const YamlNode& node, const ParseContext& context) {
   FaultDraft draft;
   TRY_VOID(read_fields(node, fault_fields, draft, context));
   TRY_VOID(check_draft(node, draft));
   draft.fault.kind = draft.kinds.front()->kind;
   draft.fault.where = node.where();
-  draft.fault.of_where = node.member("of").value_or(node).where();
-  return std::move(draft.fault);
+  draft.fault.of_where = node.where();
+  draft.fault.at_where = node.member("at").value_or(node).where();
+  std::vector<Fault> faults(std::max<std::size_t>(draft.ofs.size(), 1), draft.fault);
+  for (std::size_t i = 0; i < draft.ofs.size(); ++i)
+    std::tie(faults[i].of, faults[i].of_where) = draft.ofs[i];
+  return faults;
+}
+
+Status read_faults(const YamlNode& list, std::vector<Fault>& to, const ParseContext& context) {
+  TRY(const auto nodes, list.as_list());
+  for (const YamlNode& node : nodes) {
+    TRY(const std::vector<Fault> faults, parse_fault(node, context));
+    to.insert(to.end(), faults.begin(), faults.end());
+  }
+  return {};
 }
 
 Status check_faults(Scenario& scenario) {

@@ -10,7 +10,9 @@ struct FaultRow;
 struct ParseContext;
 struct Scenario;
 
-Result<Fault> parse_fault(const YamlNode& node, const ParseContext& context);
+// Several, where `of` is a list.
+Result<std::vector<Fault>> parse_fault(const YamlNode& node, const ParseContext& context);
+Status read_faults(const YamlNode& list, std::vector<Fault>& to, const ParseContext& context);
 // What of the faults does not fit the whole: some act in virtual time only, and all on nodes that
 // there are. A scenario with faults and without modes is virtual first.
 Status check_faults(Scenario& scenario);

@@ -23,7 +23,8 @@ Result<Fault> parse(const std::string& text) {
   if (!documents) return fail(std::move(documents).error());
   const auto document = std::make_shared<const YamlDocument>(std::move(documents->front()));
   const ParseContext context{kinds, no_files, "", "default", document};
-  return parse_fault(YamlNode(*document, document->value, ""), context);
+  TRY(const auto faults, parse_fault(YamlNode(*document, document->value, ""), context));
+  return faults.front();
 }
 
 std::string error_of(const std::string& text) {
@@ -53,6 +54,8 @@ Fault any_fault(const FaultRow& row, Random& random) {
   if (given("at")) fault.at = span();
   if (given("nth")) fault.nth = number(1000);
   if (given("step")) fault.step = number(1000);
+  if (given("from")) fault.from = "train-worker-1";
+  if (given("message")) fault.message = "admission webhook \"x\" denied: 1 > 0";
   if (given("for")) fault.lasts = span();
   if (fault.lasts == Duration(0s) && !can_last_nothing(row)) fault.lasts.reset();
   if (given("delay")) fault.delay = span();
@@ -75,7 +78,7 @@ TEST(FaultParser, what_is_written_is_read_back_the_same) {
       ++read;
     }
   }
-  EXPECT_EQ(read, 50 * 26);
+  EXPECT_EQ(read, 50 * 28);
 }
 
 TEST(FaultParser, a_state_is_kept_as_it_was_written) {
@@ -86,6 +89,20 @@ TEST(FaultParser, a_state_is_kept_as_it_was_written) {
   ASSERT_TRUE(fault) << fault.error().text();
   EXPECT_EQ(fault->when->state->of.name, "x");
   EXPECT_EQ(to_yaml(*fault), text);
+}
+
+TEST(FaultParser, a_list_of_whom_it_hits_is_as_many_faults) {
+  const KindRegistry kinds;
+  const auto documents = parse_yaml("{node: dead, of: [node-0, node-3], for: 1m}", "f.yaml");
+  ASSERT_TRUE(documents);
+  const auto document = std::make_shared<const YamlDocument>(documents->front());
+  const ParseContext context{kinds, no_files, "", "default", document};
+  const auto faults = parse_fault(YamlNode(*document, document->value, ""), context);
+  ASSERT_TRUE(faults);
+  ASSERT_EQ(faults->size(), 2U);
+  EXPECT_EQ(to_yaml(faults->front()), "{node: dead, of: node-0, for: 1m0s}");
+  EXPECT_EQ(to_yaml(faults->back()), "{node: dead, of: node-3, for: 1m0s}");
+  EXPECT_EQ(faults->back().of_where, "f.yaml:1:27 of[1]");
 }
 
 TEST(FaultParser, mistakes_are_told_with_their_place) {
@@ -107,7 +124,12 @@ TEST(FaultParser, mistakes_are_told_with_their_place) {
       {"{node: lost}", "f.yaml:1:1: the field of is missing"},
       {"{dns: wrong, of: a}", "f.yaml:1:1: the field address is missing"},
       {"{dns: wrong, address: here}", "f.yaml:1:14 address: must be an IPv4 address, not \"here\""},
-      {"{api: error, code: 404}", "f.yaml:1:14 code: must be 500 or 503, not 404"},
+      {"{api: error, code: 404}", "f.yaml:1:14 code: must be 500, 503, 403 or 422, not 404"},
+      {"{api: error, code: 403}", "f.yaml:1:1: a refusal with 403 needs a message"},
+      {"{dns: lost, of: []}", "f.yaml:1:13 of: must be a name, or a list of at least one, not an empty list"},
+      {"{watch: drop, until: {of: pod/p, phase: Failed}}",
+       "f.yaml:1:15 until: has no meaning for watch: drop"},
+      {"{link: drop, of: a, from: b}", "f.yaml:1:21 from: has no meaning for link: drop"},
       {"{process: exit, of: p, code: 256}", "f.yaml:1:24 code: must be at most 255, not 256"},
       {"{process: kill, of: p, signal: 65}",
        "f.yaml:1:24 signal: must be a signal's name or 1 to 64, not 65"},

@@ -145,6 +145,7 @@ json::object to_json(const Fault& fault) {
   put_text("kind", fault.object_kind);
   put_text("name", fault.object);
   put_text("container", fault.container);
+  put_text("from", fault.from);
   put_number("rank", fault.which.rank);
   put_text("command", fault.which.command);
   if (fault.which.group) out["group"] = true;
@@ -153,10 +154,12 @@ json::object to_json(const Fault& fault) {
   put_number("nth", fault.nth);
   put_number("step", fault.step);
   put_duration("for", fault.lasts);
+  if (fault.until) out["until"] = *fault.until->source.get();
   put_duration("delay", fault.delay);
   put_number("code", fault.code);
   put_number("signal", fault.signal);
   put_text("address", fault.address);
+  put_text("message", fault.message);
   return out;
 }
 

@@ -252,7 +252,7 @@ constexpr std::array spec_fields{
     SpecField{"faults", "a list of faults",
               "what goes wrong beside the steps, at the ports of the cluster's own components",
               [](const YamlNode& node, Scenario& to, const ParseContext& context) {
-                return read_list<Fault, &parse_fault>(node, to.faults.faults, context);
+                return read_faults(node, to.faults.faults, context);
               }},
     SpecField{"heal", "a duration",
               "since the scenario began: all faults end, no other begins, and jobs must come to "
@@ -458,14 +458,13 @@ Status check_since(const YamlNode& node, const Scenario& scenario) {
 }
 
 // Once the faults are healed none begins.
-Status check_healing(const YamlNode& node, const FaultPlan& plan) {
-  for (std::size_t i = 0; i < plan.faults.size(); ++i) {
-    const auto& at = plan.faults[i].at;
-    if (!at || !plan.heal || *at < *plan.heal) continue;
-    return node.fail_at(
-        fmt::format("spec.faults[{}].at", i),
-        fmt::format("the fault would never act: all faults are healed after {} (spec.heal)",
-                    format_go_duration(*plan.heal)));
+Status check_healing(const FaultPlan& plan) {
+  for (const Fault& fault : plan.faults) {
+    if (!fault.at || !plan.heal || *fault.at < *plan.heal) continue;
+    return fail(Reason::bad_input,
+                fmt::format("the fault would never act: all faults are healed after {} (spec.heal)",
+                            format_go_duration(*plan.heal)),
+                fault.at_where);
   }
   return {};
 }
@@ -490,7 +489,7 @@ Status read_scenario(const YamlDocument& document, Scenario& scenario, ParseCont
     }
   }
   TRY_VOID(read_fields(node, document_fields, scenario, context));
-  TRY_VOID(check_healing(node, scenario.faults));
+  TRY_VOID(check_healing(scenario.faults));
   return check_since(node, scenario);
 }
 

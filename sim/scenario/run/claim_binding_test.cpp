@@ -55,7 +55,7 @@ class IllServer final : public WorldFaults {
     const bool asks = request.verb == api::Verb::get;
     if (!is_ill || !asks || request.target.kind != &PersistentVolumeClaim::info()) return {};
     ++refused;
-    return {.refuse = api::injected_server_error(500)};
+    return {.refuse = api::injected_error(500, "")};
   }
   void on_answer(const api::Caller&, const api::Request&, const Result<api::Response>&) override {}
   api::EventVerdict on_event(const api::Caller&, const KindInfo& kind,

@@ -114,6 +114,19 @@ bool make_healthy(Node& node, Time now) {
   return changed;
 }
 
+bool make_stopping(Node& node, Time now) {
+  for (Condition& condition : node.status.conditions.edit()) {
+    if (condition.type_ != "Ready" || condition.status == "False") continue;
+    condition.status = "False";
+    condition.reason = "KubeletNotReady";
+    condition.message = "node is shutting down";
+    condition.lastHeartbeatTime = now;
+    condition.lastTransitionTime = now;
+    return true;
+  }
+  return false;
+}
+
 std::string resolv_conf(const DnsConfig& dns) {
   std::string text;
   for (const std::string& server : dns.servers) text += "nameserver " + server + "\n";

@@ -15,6 +15,8 @@ namespace ddptwin {
 std::shared_ptr<Node> node_object(const NodeOptions& options, Time now);
 // Its kubelet posts that all is well: what was otherwise changes now. Whether anything was.
 bool make_healthy(Node& node, Time now);
+// As a kubelet posts it that is told of a shutdown: Ready is False. False: it was so.
+bool make_stopping(Node& node, Time now);
 // resolv.conf of a node, which the kubelet hands to pods.
 std::string resolv_conf(const DnsConfig& dns);
 // The Service of the API server itself, which every pod's environment names.

@@ -578,6 +578,12 @@ Status World::hear_node(const std::string& node) {
   return {};
 }
 
+bool World::shut_down_kubelet(std::string_view node, std::int64_t grace) {
+  kubelet::Kubelet* found = parts_->kubelet_of(node);
+  if (found != nullptr) found->shut_down(grace);
+  return found != nullptr;
+}
+
 bool World::stop_kubelet(std::string_view node) {
   kubelet::Kubelet* found = parts_->kubelet_of(node);
   if (found != nullptr) found->stop();

@@ -165,7 +165,8 @@ class World {
   // It is heard of again, and posts what it has to say: the Node's conditions, or a new Node where
   // it is gone. The error of a node that the API refuses.
   Status hear_node(const std::string& node);
-  bool stop_kubelet(std::string_view node);  // containers go on
+  bool shut_down_kubelet(std::string_view node, std::int64_t grace);  // Kubelet::shut_down
+  bool stop_kubelet(std::string_view node);                           // containers go on
   bool start_kubelet(std::string_view node);
 
  private:
