@@ -1,12 +1,9 @@
 // atlctl in the pods of AIStudio's workers, in real runs: `atlctl check ...` looks at the network
 // by connections, at the devices that the pod was given, and at storage by files (spec/aistudio.md
 // §4). What it says and how all start together: runtime/model/programs/atl_check.hpp, which its
-// model shares.
+// model shares. `atlctl agent` and what is asked of it: atlctl_agent.cpp, atlctl_client.cpp.
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "atlctl.hpp"
 #include "runtime/model/programs/atl_check.hpp"
 
 namespace ddptwin::atl {
@@ -30,75 +28,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-sockaddr_in any_address(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  return address;
-}
-
-int listen_on(std::uint16_t port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  const sockaddr_in address = any_address(port);
-  constexpr int backlog = 1024;
-  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(fd, backlog) != 0) {
-    fmt::print(stderr, "atl-check: port {}: {}\n", port, std::strerror(errno));
-    std::exit(1);
-  }
-  return fd;
-}
-
-struct Address {
-  in_addr ip{};
-  std::string fault{};  // empty: it is known
-};
-
-Address look_up(const std::string& name) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  const int error = ::getaddrinfo(name.c_str(), nullptr, &hints, &found);
-  if (error != 0) return {{}, ::gai_strerror(error)};
-  Address address{reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr, {}};
-  ::freeaddrinfo(found);
-  return address;
-}
-
 // One connection, over which the rank is told. Empty: it was made; else why not.
 std::string call(const in_addr& ip, std::uint16_t port, int rank) {
-  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  sockaddr_in address = any_address(port);
-  address.sin_addr = ip;
-  const int at_once =
-      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  if (at_once != 0 && errno != EINPROGRESS) return std::strerror(errno);
-  pollfd wait{socket.fd(), POLLOUT, 0};
-  const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(connect_patience);
-  if (::poll(&wait, 1, static_cast<int>(patience.count())) <= 0) return std::strerror(ETIMEDOUT);
-  int error = 0;
-  socklen_t length = sizeof error;
-  ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
-  if (error != 0) return std::strerror(error);
+  const Connection made = connect_to(ip, port, connect_patience);
+  if (!made.fault.empty()) return made.fault;
   const std::string told = fmt::format("{}\n", rank);
-  if (::send(socket.fd(), told.data(), told.size(), MSG_NOSIGNAL) < 0) return std::strerror(errno);
+  if (::send(made.socket.fd(), told.data(), told.size(), MSG_NOSIGNAL) < 0)
+    return std::strerror(errno);
   return {};
 }
 
@@ -256,16 +192,22 @@ class Check {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
-  if (words.size() < 2 || words[1] != "check") {
-    fmt::print(stderr, "atlctl: of it there is `check` alone here\n");
+  const std::string word = words.size() > 1 ? words[1] : "";
+  const auto refuse = [](const ddptwin::Error& error) {
+    fmt::print(stderr, "{}\n", error.message);
     return 2;
+  };
+  if (word == "agent") {
+    auto arguments = ddptwin::atl::parse_agent(words);
+    return arguments ? ddptwin::atl::run_agent(std::move(*arguments)) : refuse(arguments.error());
+  }
+  if (word != "check") {
+    const auto order = ddptwin::atl::parse_order(words);
+    return order ? ddptwin::atl::run_client(*order) : refuse(order.error());
   }
   // Process 1 of a container has no default actions.
   for (const int number : {SIGTERM, SIGINT}) std::signal(number, [](int) { std::_Exit(143); });
   const auto arguments = ddptwin::atl::parse_check(words);
-  if (!arguments) {
-    fmt::print(stderr, "{}\n", arguments.error().message);
-    return 2;
-  }
+  if (!arguments) return refuse(arguments.error());
   return ddptwin::atl::Check(*arguments).run();
 }

@@ -37,9 +37,10 @@ const Type& DDPTaskFaultTolerance::type() {
 }
 const Type& DDPTaskSpec::type() {
   using S = DDPTaskSpec;
-  static const Type t = structure<S>(
-      "aistudio.DDPTaskSpec", {F(framework), F(workers), F(workerSpec), F(image), F(entrypoint),
-                               F(env), F(mounts), F(selfCheck), F(faultTolerance), F(stop)});
+  static const Type t =
+      structure<S>("aistudio.DDPTaskSpec",
+                   {F(framework), F(workers), F(workerSpec), F(image), F(entrypoint), F(env),
+                    F(mounts), F(selfCheck), F(faultTolerance), F(debug), F(stop)});
   return t;
 }
 const Type& DDPTaskWorkerStatus::type() {

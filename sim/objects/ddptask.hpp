@@ -50,6 +50,9 @@ struct DDPTaskSpec {
   std::vector<DDPTaskMount> mounts{};
   DDPTaskSelfCheck selfCheck{};
   DDPTaskFaultTolerance faultTolerance{};
+  // atlctl's agent is the first process of each worker, so that its entry command can be stopped
+  // and run again in place. Without it that process is the entry command's bash itself.
+  bool debug = false;
   bool stop = false;  // the console's stop button: the one field that may change
   static const Type& type();
 };
@@ -84,7 +87,7 @@ struct DDPTaskCheckStatus {
 };
 
 struct DDPTaskStatus {
-  std::string phase{};  // Queued, Creating, SelfChecking, Running, Succeeded, Failed, Stopped
+  std::string phase{};  // Queued, Creating, SelfChecking, Running, Debugging, Succeeded, Failed, Stopped
   std::string reason{};
   std::string message{};
   std::int32_t attempt = 0;

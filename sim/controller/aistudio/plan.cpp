@@ -169,7 +169,7 @@ class Pass {
       if (worker.pod == nullptr) continue;
       one.uid = worker.pod->metadata.uid.str();
       one.node = worker.pod->spec->nodeName;
-      const auto how = failure_of(worker);
+      const auto how = failure_of(worker, spec_.debug);
       if (how && how->kind == Failure::Kind::command) one.exitCode = how->exit_code;
       if (worker.has_succeeded()) one.exitCode = 0;
       if (how && how->kind == Failure::Kind::lost) one.phase = phase::lost;
@@ -193,7 +193,14 @@ class Pass {
       if (lost_.contains(worker.rank))
         failures.push_back({.kind = Failure::Kind::lost, .rank = worker.rank});
       else if (worker.pod != nullptr)
-        if (const auto how = failure_of(worker)) failures.push_back(*how);
+        if (const auto how = failure_of(worker, spec_.debug)) failures.push_back(*how);
+    }
+    const bool told_to_stop = std::any_of(failures.begin(), failures.end(), [](const Failure& one) {
+      return one.kind == Failure::Kind::stopped;
+    });
+    if (told_to_stop) {
+      end(rules::stop_task, phase::stopped, reason::stopped, "stopped by atlctl");
+      return false;
     }
     if (!failures.empty()) {
       fail_by(first_of(failures), failures);
@@ -312,8 +319,10 @@ class Pass {
       status_.selfCheck.startTime = now_;
       plan_.requeue_after = std::chrono::seconds(check_timeout(spec_)) + check_slack;
     }
+    if (spec_.debug && (status_.phase == phase::running || status_.phase == phase::debugging))
+      return debug();
     const bool before = status_.phase == phase::checking || status_.phase == phase::creating;
-    if (!before || !all([](const Worker& one) { return one.has_started(); })) return;
+    if (!before || !all([this](const Worker& one) { return has_begun(one); })) return;
     status_.phase = phase::running;
     status_.reason.clear();
     status_.message.clear();
@@ -321,6 +330,27 @@ class Pass {
     const std::string found = text_of(status_.selfCheck.results);
     status_.selfCheck.state = found.empty() ? "Passed" : "Reported";
     if (!found.empty()) tell(rules::write_status, "Warning", "SelfCheckReported", found);
+  }
+
+  // Of a worker that can be debugged its agent tells that the entry command runs.
+  bool has_begun(const Worker& worker) const {
+    return worker.has_started() && !(spec_.debug && worker.is_kept());
+  }
+
+  // In and out of the phase in which pods are kept and no entry command runs (§5, §8). Who has
+  // ended well before is not asked.
+  void debug() {
+    const auto all_left = [this](bool (Worker::*what)() const) {
+      return all([what](const Worker& one) { return one.has_ended_well() || (one.*what)(); });
+    };
+    const bool kept = all_left(&Worker::is_kept);
+    if (status_.phase == phase::running ? !kept : !all_left(&Worker::runs)) return;
+    status_.phase = kept ? phase::debugging : phase::running;
+    status_.reason = kept ? reason::debugging : std::string_view();
+    status_.message = kept ? "the entry commands are stopped, and the pods stay" : "";
+    tell(kept ? rules::debug_task : rules::run_task, "Normal",
+         kept ? reason::debugging : reason::resumed,
+         kept ? status_.message : std::string("the entry commands run again"));
   }
 
   // ---- a task that has ended -------------------------------------------------------------------

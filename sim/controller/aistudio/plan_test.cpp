@@ -99,6 +99,22 @@ class Bench {
       pod.status.containerStatuses = std::vector{status};
     });
   }
+  // As the kubelet tells of the port that an agent holds open while its command runs.
+  void is_ready(int rank, bool ready) {
+    edit(rank, [ready](Pod& pod) {
+      std::vector<ContainerStatus> statuses = *pod.status.containerStatuses;
+      statuses.front().ready = ready;
+      pod.status.containerStatuses = std::move(statuses);
+    });
+  }
+  void ends_saying(int rank, int code, const std::string& message) {
+    ends(rank, code);
+    edit(rank, [&message](Pod& pod) {
+      std::vector<ContainerStatus> statuses = *pod.status.containerStatuses;
+      statuses.front().state.terminated.edit().message = message;
+      pod.status.containerStatuses = std::move(statuses);
+    });
+  }
   void vanishes(int rank) { pods_.erase(worker_name(*task_, rank)); }
   void after(Duration time) { now_ = now_ + time; }
   void stop() {
@@ -295,6 +311,65 @@ TEST(AistudioPlan, a_stop_takes_all_pods_and_is_final) {
   bench.settle();
   EXPECT_EQ(bench.status().phase, "Stopped");
   EXPECT_EQ(bench.pod_count(), 0u);
+}
+
+std::shared_ptr<DDPTask> a_task_to_debug() {
+  auto task = a_task();
+  task->spec.edit().debug = true;
+  return task;
+}
+
+TEST(AistudioPlan, a_task_to_debug_runs_when_its_agents_say_so) {
+  Bench bench(a_task_to_debug());
+  bench.train();
+  EXPECT_EQ(bench.status().phase, "SelfChecking");
+  EXPECT_EQ(bench.pod(0).spec->containers[0].command->at(1), "agent");
+  for (const int rank : {0, 1}) bench.is_ready(rank, true);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Running");
+}
+
+TEST(AistudioPlan, entry_commands_are_stopped_and_run_again) {
+  Bench bench(a_task_to_debug());
+  bench.train();
+  for (const int rank : {0, 1}) bench.is_ready(rank, true);
+  bench.settle();
+  bench.is_ready(0, false);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Running") << "one runs still";
+  bench.is_ready(1, false);
+  EXPECT_THAT(bench.pass(), Contains("debug_task"));
+  EXPECT_EQ(bench.status().phase, "Debugging");
+  EXPECT_EQ(bench.pod_count(), 2u);
+  bench.is_ready(1, true);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Debugging") << "one is stopped still";
+  bench.is_ready(0, true);
+  EXPECT_THAT(bench.pass(), Contains("run_task"));
+  EXPECT_EQ(bench.status().phase, "Running");
+  EXPECT_EQ(bench.status().reason, "");
+  bench.ends(1, 7);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Failed") << "the new run is judged";
+}
+
+TEST(AistudioPlan, an_agent_tells_that_the_task_is_to_be_stopped) {
+  Bench bench(a_task_to_debug());
+  bench.train();
+  for (const int rank : {0, 1}) bench.is_ready(rank, true);
+  bench.settle();
+  bench.ends_saying(1, 143, "atlctl stop --task");
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Stopped");
+  EXPECT_EQ(bench.pod_count(), 0u);
+}
+
+TEST(AistudioPlan, nobody_but_an_agent_stops_a_task_by_its_last_words) {
+  Bench bench(a_task());
+  bench.train();
+  bench.ends_saying(1, 143, "atlctl stop --task");
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Failed");
 }
 
 TEST(AistudioPlan, a_fault_tolerant_task_that_only_reports_is_blocked_by_a_gpu_alone) {

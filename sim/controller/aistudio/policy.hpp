@@ -21,6 +21,11 @@ inline constexpr std::string_view storage_folder = "/mnt/aistudio/";  // of shar
 inline constexpr int master_port = 29500;                             // [S3]
 inline constexpr std::string_view gpu_resource = "nvidia.com/gpu";
 inline constexpr std::int64_t grace_seconds = 30;  // of the others, once one has failed (G3)
+// Open while the entry command of a worker that can be debugged runs; asked for so often (§8).
+inline constexpr int running_port = 29403;
+inline constexpr std::int32_t running_period_seconds = 1;
+// By this termination message a worker's agent tells that `atlctl stop --task` was given (§8).
+inline constexpr std::string_view stop_text = "atlctl stop --task";
 // The check ends by itself at its timeout; where it does not, it is ended so much later.
 inline constexpr Duration check_slack = std::chrono::seconds(10);
 // A worker that goes without an exit code fails the task (G4), and so does one that is being
@@ -43,6 +48,7 @@ inline constexpr std::string_view queued = "Queued";
 inline constexpr std::string_view creating = "Creating";
 inline constexpr std::string_view checking = "SelfChecking";
 inline constexpr std::string_view running = "Running";
+inline constexpr std::string_view debugging = "Debugging";
 inline constexpr std::string_view succeeded = "Succeeded";
 inline constexpr std::string_view failed = "Failed";
 inline constexpr std::string_view stopped = "Stopped";
@@ -55,6 +61,8 @@ inline constexpr std::string_view worker_failed = "WorkerFailed";
 inline constexpr std::string_view worker_lost = "WorkerLost";
 inline constexpr std::string_view all_succeeded = "AllWorkersSucceeded";
 inline constexpr std::string_view stopped = "StoppedByUser";
+inline constexpr std::string_view debugging = "StoppedByAtlctl";
+inline constexpr std::string_view resumed = "RunByAtlctl";
 inline constexpr std::string_view retry = "FaultToleranceRetry";
 }  // namespace reason
 

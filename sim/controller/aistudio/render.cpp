@@ -80,6 +80,25 @@ std::vector<std::string> check_arguments(const DDPTask& task, int rank) {
           std::to_string(check_timeout(spec))};
 }
 
+// With atlctl's agent as the first process: it tells by a port whether the entry command runs.
+void make_debuggable(Container& worker) {
+  std::vector<std::string> command{std::string(atlctl_path),
+                                   "agent",
+                                   "--ready-port",
+                                   std::to_string(running_port),
+                                   "--grace",
+                                   std::to_string(grace_seconds),
+                                   "--stop-text",
+                                   std::string(stop_text),
+                                   "--"};
+  command.insert(command.end(), worker.command->begin(), worker.command->end());
+  worker.command = std::move(command);
+  Probe& probe = worker.readinessProbe.edit();
+  probe.tcpSocket.emplace().port = {.number = running_port};
+  probe.periodSeconds = running_period_seconds;
+  probe.failureThreshold = 1;
+}
+
 Affinity away_from(const std::vector<std::string>& nodes) {
   LabelSelectorRequirement elsewhere;
   elsewhere.key = "kubernetes.io/hostname";
@@ -131,6 +150,7 @@ std::shared_ptr<Pod> pod_of(const DDPTask& task, const DDPTaskStatus& status, in
   check.name = check_container;
   check.command = std::vector<std::string>{std::string(atlctl_path)};
   check.args = check_arguments(task, rank);
+  if (of.debug) make_debuggable(worker);
   spec.initContainers = std::vector{std::move(check)};
   spec.containers = std::vector{std::move(worker)};
   return pod;

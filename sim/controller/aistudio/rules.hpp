@@ -29,6 +29,8 @@ inline constexpr Rule lost_worker_fails_task{"lost_worker_fails_task", "spec/ais
 inline constexpr Rule start_again{"start_again", "spec/aistudio.md §4, §5"};
 inline constexpr Rule all_workers_succeeded{"all_workers_succeeded", "spec/aistudio.md §5"};
 inline constexpr Rule stop_task{"stop_task", "spec/aistudio.md §5"};
+inline constexpr Rule debug_task{"debug_task", "spec/aistudio.md §8"};
+inline constexpr Rule run_task{"run_task", "spec/aistudio.md §8"};
 inline constexpr Rule write_status{"write_status", "spec/aistudio.md §5"};
 inline constexpr Rule end_worker{"end_worker", "spec/aistudio.md §5"};
 inline constexpr Rule remove_old_attempt{"remove_old_attempt", "spec/aistudio.md §5"};

@@ -55,20 +55,37 @@ bool Worker::has_started() const {
   return command != nullptr && (command->state.running || command->state.terminated);
 }
 
+bool Worker::runs() const {
+  const ContainerStatus* command = command_of(*this);
+  return command != nullptr && command->state.running && command->ready;
+}
+
+bool Worker::is_kept() const {
+  const ContainerStatus* command = command_of(*this);
+  return command != nullptr && command->state.running && !command->ready;
+}
+
+bool Worker::has_ended_well() const {
+  const ContainerStatus* command = command_of(*this);
+  return command != nullptr && command->state.terminated &&
+         command->state.terminated->exitCode == 0;
+}
+
 bool Worker::has_succeeded() const {
   // The kubelet tells of the container first, and of the pod's end later.
   return pod != nullptr && pod->status.phase == "Succeeded";
 }
 
-std::optional<Failure> failure_of(const Worker& worker) {
+std::optional<Failure> failure_of(const Worker& worker, bool by_agent) {
   Failure how;
   how.rank = worker.rank;
   if (worker.pod == nullptr) return how;
-  const auto ended = [&how](const ContainerStatus* of, Failure::Kind kind) {
+  const auto ended = [&how, by_agent](const ContainerStatus* of, Failure::Kind kind) {
     if (of == nullptr || !of->state.terminated || of->state.terminated->exitCode == 0) return false;
     how.kind = kind;
     how.exit_code = of->state.terminated->exitCode;
     how.at = of->state.terminated->finishedAt;
+    if (by_agent && of->state.terminated->message == stop_text) how.kind = Failure::Kind::stopped;
     return true;
   };
   // A pod that somebody takes away ends as it is told to: that is no code of the user's.

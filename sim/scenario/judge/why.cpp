@@ -268,6 +268,19 @@ bool is_part(const Observer& observer, const Object& object) {
   return false;
 }
 
+// Why the success of a job is none, where its system can tell by the logs of its pods.
+std::string told_doubt(const Observer& observer, const Object& object) {
+  const JobKind* row = job_kind(object.kind());
+  if (row == nullptr || row->doubt == nullptr || !has_succeeded(object)) return {};
+  std::vector<const std::vector<std::string>*> logs;
+  for (const SeenObject* pod :
+       pods_of_family(observer, observer.troubles().root_of(object.metadata)))
+    for (const Container& container : as<Pod>(*pod->last)->spec->containers)
+      if (const auto* log = log_of(observer, *as<Pod>(*pod->last), container.name))
+        logs.push_back(log);
+  return row->doubt(object, logs);
+}
+
 bool has_pods(const KindInfo& kind) { return &kind == &Pod::info() || is_workload(kind); }
 
 }  // namespace
@@ -306,7 +319,10 @@ std::string told_end(const Observer& observer, const SeenObject& seen) {
     text += fmt::format(" {},", state);
   text += " " + end_text(object) + told_parts(observer, object);
   if (seen.gone && !seen.ended_at) text += ", gone";
-  if (has_succeeded(object)) return text;
+  if (has_succeeded(object)) {
+    const std::string doubt = told_doubt(observer, object);
+    return doubt.empty() ? text : fmt::format("{}: {}", text, doubt);
+  }
   const Troubles& troubles = observer.troubles();
   const Family family{troubles.root_of(object.metadata),
                       seen.ended_at ? *seen.ended_at + told_after_end : no_end, decider_of(object)};
@@ -326,7 +342,8 @@ std::string told_end(const Observer& observer, const SeenObject& seen) {
 std::vector<std::string> told_ends(const Observer& observer) {
   std::vector<std::string> bad, good;
   const auto add = [&](const SeenObject& seen) {
-    (has_succeeded(*seen.last) ? good : bad).push_back(told_end(observer, seen));
+    const bool is_good = has_succeeded(*seen.last) && told_doubt(observer, *seen.last).empty();
+    (is_good ? good : bad).push_back(told_end(observer, seen));
   };
   for (const JobKind& kind : job_kinds())
     for (const auto& [key, seen] : observer.objects(kind.info()))

@@ -66,10 +66,10 @@ std::string failed_by_worker(const Object& object) {
 constexpr std::array<std::string_view, 2> stop_field{"spec", "stop"};
 constexpr std::array ddptask_jobs{
     scenario::JobKind{&DDPTask::info, &scenario::conditions_of_ddptask, "Succeeded", "Failed",
-                      "Stopped", stop_field, &failed_by_worker}};
+                      "Stopped", stop_field, &failed_by_worker, &scenario::hidden_failure}};
 
-constexpr std::array<std::string_view, 7> ddptask_phases{
-    "Queued", "Creating", "SelfChecking", "Running", "Succeeded", "Failed", "Stopped"};
+constexpr std::array<std::string_view, 8> ddptask_phases{
+    "Queued", "Creating", "SelfChecking", "Running", "Debugging", "Succeeded", "Failed", "Stopped"};
 constexpr std::array ddptask_words{
     scenario::StatusWords{.info = &DDPTask::info, .phases = ddptask_phases}};
 

@@ -33,6 +33,10 @@ struct JobKind {
   // The pod whose failure failed it, by name, where it is one pod's; empty: others tell. Null: it
   // never is.
   std::string (*failed_by)(const Object&) = nullptr;
+  // Why the success of one that has succeeded is none, by what its pods have printed; empty:
+  // nothing says so. Null: nothing ever does.
+  std::string (*doubt)(const Object&,
+                       std::span<const std::vector<std::string>* const> logs) = nullptr;
 };
 std::span<const JobKind> job_kinds();
 // Those that are True.

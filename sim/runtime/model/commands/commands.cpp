@@ -42,7 +42,7 @@ constexpr std::array rows{
     Row{"nslookup", [](const Argv& argv) { return make_nslookup(argv); }},
     Row{"nvidia-smi", [](const Argv& argv) { return make_nvidia_smi(argv); },
         &unknown_of_nvidia_smi},
-    Row{"atlctl", [](const Argv& argv) { return make_atlctl(argv); }, &unknown_of_atlctl},
+    Row{"atlctl", [](const Argv& argv) { return make_atlctl(argv); }},
     Row{"getent", [](const Argv& argv) { return make_getent(argv); }, &unknown_of_getent},
     Row{"nc", [](const Argv& argv) { return make_nc(argv); }, &unknown_of_nc},
     Row{"test", [](const Argv& argv) { return make_test(argv); }, &unknown_test},
@@ -111,6 +111,7 @@ struct Wrapper {
   int operands = 0;                 // before the command
 };
 constexpr Wrapper wrappers[] = {
+    {"atlctl", "agent", {"--ready-port", "--grace", "--stop-text"}},
     {"conda", "run", {"-n", "--name", "-p", "--prefix", "--cwd"}},
     {"dumb-init", "", {"-r", "--rewrite"}},
     {"env", "", {"-u", "--unset", "-C", "--chdir"}},
@@ -354,13 +355,23 @@ Result<std::unique_ptr<Program>> make_program(const std::vector<std::string>& ar
   if (context.image != nullptr)
     if (const auto script = script_of_image(argv, context)) return make_program(*script, context);
   const std::string name = base_name(argv.front());
-  if (Inner inner = within(argv); inner.argv.size() < argv.size() && name != "timeout") {
+  // Those two are processes of their own, and start the command when they run.
+  const bool stays = name == "timeout" || name == "atlctl";
+  if (Inner inner = within(argv); inner.argv.size() < argv.size() && !stays) {
     auto made = make_program(inner.argv, context);
     // Of what is not there the wrapper says itself that it is not, with a code of its own.
     if (!made && made.error().reason == Reason::not_found) return fail(only_a_process(argv));
     if (!made) return made;
     return inner.variables.empty() ? std::move(made)
                                    : make_with(std::move(inner.variables), std::move(*made));
+  }
+  if (name == "atlctl" && wrapped_in(argv, 0) != 0) {
+    CommandContext inner = context;
+    inner.is_child = true;
+    // It is made anew for each start: here only what is said of it counts.
+    auto made = make_program(within(argv).argv, inner);
+    if (!made && made.error().reason != Reason::not_found) return fail(made.error());
+    return make_atlctl(argv);
   }
   if (std::optional<torchrun::Launch> launch = launch_of(argv, context))
     return launched(std::move(*launch), argv, context);

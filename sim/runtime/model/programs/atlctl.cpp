@@ -7,6 +7,7 @@
 
 #include "runtime/model/network.hpp"
 #include "runtime/model/programs/atl_check.hpp"
+#include "runtime/model/programs/atl_debug.hpp"
 #include "runtime/model/programs/small.hpp"
 #include "runtime/model/resolver.hpp"
 
@@ -199,29 +200,15 @@ class AtlCheck final : public Program {
   ReadyPort port_{};
 };
 
-// Says why, and ends.
-class Refuser final : public Program {
- public:
-  explicit Refuser(std::string text) : text_(std::move(text)) {}
-  void start(Process& process) override {
-    process.print_error(text_);
-    process.exit(2);
-  }
-
- private:
-  std::string text_;
-};
-
 }  // namespace
 
 std::unique_ptr<Program> make_atlctl(const std::vector<std::string>& argv) {
+  const std::string_view word = argv.size() > 1 ? argv[1] : std::string_view();
+  if (word == "agent") return make_atl_agent(argv);
+  if (word != "check") return make_atl_client(argv);
   auto arguments = atl::parse_check(argv);
-  if (!arguments) return std::make_unique<Refuser>(arguments.error().message);
+  if (!arguments) return make_refusal(arguments.error().message);
   return std::make_unique<AtlCheck>(std::move(*arguments));
-}
-
-std::string unknown_of_atlctl(const std::vector<std::string>& argv) {
-  return argv.size() > 1 && argv[1] == "check" ? "" : "atlctl with another word than check";
 }
 
 }  // namespace ddptwin::model

@@ -1,5 +1,5 @@
-// `atlctl check` of AIStudio as a model: the same items on the model's network, devices and files
-// (atl_check.hpp).
+// AIStudio's `atlctl` as a model. `check` looks at the same items on the model's network, devices
+// and files (atl_check.hpp); the rest is atl_debug.hpp's.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,5 @@
 namespace ddptwin::model {
 
 std::unique_ptr<Program> make_atlctl(const std::vector<std::string>& argv);
-// What of it the model does not know; empty: all is known.
-std::string unknown_of_atlctl(const std::vector<std::string>& argv);
 
 }  // namespace ddptwin::model
