@@ -16,7 +16,8 @@ Workload read_ddptask(const Object& object) {
   told.groups.push_back(group);
   told.world = group.wanted;
   told.tells_rank = told.tells_world = true;
-  told.suspended = task.spec->stop;
+  // By the button, or by a worker's word (§8).
+  told.suspended = task.spec->stop || (task.status && task.status->phase == "Stopped");
   // Fault tolerance starts all of them again, so many times.
   const DDPTaskFaultTolerance& again = task.spec->faultTolerance;
   told.backoff = again.enabled ? std::int64_t{again.maxRetries.value_or(0)} * group.wanted : 0;
