@@ -118,11 +118,19 @@ class Pass {
         create(rules::create_service, service_of(task_, rank));
   }
 
+  // Of an earlier attempt, and the status tells of it still: where only a GPU was lost the others
+  // go on.
+  bool is_kept(const Pod& pod) const {
+    return std::any_of(
+        status_.workers.begin(), status_.workers.end(),
+        [&pod](const DDPTaskWorkerStatus& one) { return one.uid == pod.metadata.uid.str(); });
+  }
+
   // The names are the same: the next attempt begins when nothing of the last one is left.
   bool waits_for_old_attempt() {
     bool waits = false;
     for (const auto& [name, pod] : seen_.pods) {
-      if (attempt_of(*pod) == status_.attempt) continue;
+      if (attempt_of(*pod) == status_.attempt || is_kept(*pod)) continue;
       waits = true;
       if (!pod->metadata.deletionTimestamp) remove(rules::remove_old_attempt, *pod);
     }
@@ -240,7 +248,20 @@ class Pass {
       if (text.empty() && one.kind == Failure::Kind::check)
         text = fmt::format("the check of worker {} ended with exit code {}", one.rank,
                            one.exit_code.value_or(-1));
-    fail(rules::check_blocks, reason::check_failed, text, lost_gpu);
+    if (lost_gpu && status_.attempt < retries_of(spec_)) return move_workers(all, text);
+    fail(rules::check_blocks, reason::check_failed, text, false);
+  }
+
+  // Only those whose check has failed, and whoever else is on the node of a lost GPU, are made
+  // anew: the checks of the others wait for them (§4).
+  void move_workers(const std::vector<Failure>& failed, const std::string& why) {
+    std::erase_if(status_.workers, [&](const DDPTaskWorkerStatus& one) {
+      const auto& nodes = status_.excludedNodes;
+      return std::any_of(failed.begin(), failed.end(),
+                         [&one](const Failure& how) { return how.rank == one.rank; }) ||
+             std::find(nodes.begin(), nodes.end(), one.node) != nodes.end();
+    });
+    try_again(why);
   }
 
   // Of the worker's node, for the attempts to come: what was lost there may be again.
@@ -252,17 +273,22 @@ class Pass {
       excluded.push_back(record->node);
   }
 
-  // Another attempt where there are any left: of a check only after a lost GPU.
+  // Another attempt of all where there are any left.
   void fail(const Rule& rule, std::string_view why, std::string message, bool again = true) {
     if (!again || status_.attempt >= retries_of(spec_))
       return end(rule, phase::failed, why, std::move(message));
+    status_.workers.clear();
+    try_again(message);
+  }
+
+  // With the workers that the status tells of still.
+  void try_again(const std::string& message) {
     ++status_.attempt;
     tell(rules::start_again, "Warning", reason::retry,
          fmt::format("attempt {} of {}: {}", status_.attempt, retries_of(spec_), message));
     status_.phase = phase::queued;
     status_.reason = reason::retry;
-    status_.message = std::move(message);
-    status_.workers.clear();
+    status_.message = message;
     status_.selfCheck = {.state = checks(spec_) ? "Pending" : "Disabled"};
     waits_for_old_attempt();
   }

@@ -57,8 +57,8 @@ class Bench {
   void settle() {
     for (int i = 0; i < 20 && !pass().empty(); ++i) continue;
   }
-  void is_placed(int rank) {
-    edit(rank, [](Pod& pod) { pod.spec.edit().nodeName = "node"; });
+  void is_placed(int rank, const std::string& node = "node") {
+    edit(rank, [&node](Pod& pod) { pod.spec.edit().nodeName = node; });
   }
   void checks(int rank) {
     edit(rank, [](Pod& pod) {
@@ -271,6 +271,54 @@ TEST(AistudioPlan, a_lost_gpu_moves_its_worker_to_another_node) {
                           .spec->affinity->nodeAffinity
                           ->requiredDuringSchedulingIgnoredDuringExecution->nodeSelectorTerms;
   EXPECT_EQ(terms[0].matchExpressions[0].operator_, "NotIn");
+}
+
+TEST(AistudioPlan, a_lost_gpu_moves_no_other_worker) {
+  Bench bench(a_tolerant_task(1));
+  bench.settle();
+  bench.is_placed(0, "fine");
+  bench.is_placed(1, "sick");
+  bench.settle();
+  for (const int rank : {0, 1}) bench.checks(rank);
+  bench.settle();
+  const std::string kept = bench.pod(0).metadata.uid.str(), lost = bench.pod(1).metadata.uid.str();
+  bench.has_checked(1, 1, R"([{"item":"gpu","ok":false,"message":"3 of 4 GPUs answer"}])");
+  bench.settle();
+  EXPECT_EQ(bench.pod(0).metadata.uid.str(), kept);
+  EXPECT_NE(bench.pod(1).metadata.uid.str(), lost);
+  EXPECT_THAT(bench.status().excludedNodes, testing::ElementsAre("sick"));
+  bench.is_placed(1, "spare");
+  bench.settle();
+  bench.checks(1);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "SelfChecking") << "it checks again";
+  for (const int rank : {0, 1}) bench.starts(rank);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Running");
+  EXPECT_EQ(bench.status().attempt, 1);
+  bench.ends(0, 1);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Failed") << "that was the one retry";
+}
+
+TEST(AistudioPlan, a_failure_after_a_move_starts_all_again) {
+  Bench bench(a_tolerant_task(2));
+  bench.settle();
+  bench.is_placed(0, "fine");
+  bench.is_placed(1, "sick");
+  bench.settle();
+  for (const int rank : {0, 1}) bench.checks(rank);
+  bench.settle();
+  bench.has_checked(1, 1, R"([{"item":"gpu","ok":false,"message":"3 of 4 GPUs answer"}])");
+  bench.settle();
+  bench.is_placed(1, "spare");
+  for (const int rank : {0, 1}) bench.starts(rank);
+  bench.settle();
+  const std::string first = bench.pod(0).metadata.uid.str();
+  bench.ends(1, 1);
+  bench.settle();
+  EXPECT_NE(bench.pod(0).metadata.uid.str(), first);
+  EXPECT_EQ(bench.status().attempt, 2);
 }
 
 TEST(AistudioPlan, a_network_fault_is_no_reason_to_try_again) {

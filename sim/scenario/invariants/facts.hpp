@@ -222,7 +222,10 @@ struct JobFacts {
   Time stimulus_at{};             // something happened that was not the operator's own doing
   std::int64_t writes = 0;        // of the operator, since then and since it scaled down
   int refusals = 0;               // of the operator's calls for it, in a row
-  std::uint64_t warned = 0;       // the last Warning about it or a pod of it, or 0
+  // Calls by which the operator has asked for pods that somebody forbids, a quota or a policy, and
+  // that have not come since: "create pods default/j-worker-1".
+  std::set<std::string, std::less<>> forbidden_pods{};
+  std::uint64_t warned = 0;                // the last Warning about it or a pod of it, or 0
   std::shared_ptr<const Event> warning{};  // the last about the job itself
   std::vector<Disruption> disruptions{};   // of its pods, the last ones
   std::int64_t disruption_count = 0;

@@ -148,6 +148,9 @@ void Facts::take_refused(const Record& record, Sight& sight) {
   sight.job = planned_job(*asks);
   if (sight.job == nullptr) return;
   ++sight.job->refusals;
+  if (record.subject.starts_with("create pods ") &&
+      std::string_view(record.text).find(" is forbidden") != std::string_view::npos)
+    sight.job->forbidden_pods.emplace(record.subject);
   changed(*sight.job, record.time, "kubelet");
 }
 

@@ -132,6 +132,8 @@ void Facts::add_pod(const Record& record, PodFacts& facts) {
   if (facts.job == nullptr) return;
   JobFacts& job = *facts.job;
   job.pods.push_back(&facts);
+  if (!job.forbidden_pods.empty())
+    job.forbidden_pods.erase("create pods " + key_of(facts.last->metadata));
   const SharedText& owner = pod.metadata.controller()->uid;
   if (const auto part = part_jobs_.find(owner); part != part_jobs_.end()) {
     facts.part = part->second.get();

@@ -94,6 +94,8 @@ bool count(const Sight& sight, Verdicts& verdicts) {
                                    [](const PodFacts* pod) { return pod->terminating(); });
   const bool refused = job.pods.empty() && job.warned > 0;  // "visible" judges it
   if (leaving || refused) return false;
+  // What is forbidden stays out for as long as nobody allows it: that is not the operator's doing.
+  std::size_t forbidden = job.forbidden_pods.size();
   for (int type = 0; type < job.type_count(); ++type) {
     // Of a type that was taken out of the spec others tell.
     if (job.spec_of(type) == nullptr || !job.spec_of(type)->full_at_rest) continue;
@@ -102,6 +104,10 @@ bool count(const Sight& sight, Verdicts& verdicts) {
     for (std::size_t i = 0; i < std::max(wanted, replicas.size()); ++i) {
       const std::size_t pods = i < replicas.size() ? replicas[i].pods.size() : 0;
       if (pods == (i < wanted ? 1U : 0U)) continue;
+      if (pods == 0 && forbidden > 0) {
+        --forbidden;
+        continue;
+      }
       verdicts.violated(job.text(), fmt::format("{} wants {} {} and has {} pods of index {}",
                                                 job.text(), wanted, job.type_text(type), pods, i));
       return true;

@@ -13,6 +13,10 @@ void job_with_pods(Tape& tape, const Tape::EditJob& edit = {}) {
   for (const std::string pod : {"master-0", "worker-0", "worker-1"}) tape.pod(pod);
 }
 
+constexpr const char* over_quota =
+    "pods \"j-worker-1\" is forbidden: exceeded quota: team, requested: requests.cpu=1, used: "
+    "requests.cpu=2, limited: requests.cpu=2";
+
 void variable(Pod& pod, const std::string& name, const std::string& value) {
   for (EnvVar& one : pod.spec.edit().containers.edit().front().env)
     if (one.name == name) one.value = value;
@@ -253,6 +257,45 @@ std::vector<Case> cases() {
        },
        [](Tape& tape) {
          job_with_pods(tape);
+         tape.come_to_rest();
+       }},
+      // One pod is forbidden by a quota: another one that is missing is the operator's fault.
+      {"count",
+       [](Tape& tape) {
+         tape.job(1, 2);
+         tape.pod("master-0");
+         tape.write(RecordKind::api_refused, operator_actor, "create pods default/j-worker-1",
+                    over_quota);
+         tape.condition("Created");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 2);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+         tape.write(RecordKind::api_refused, operator_actor, "create pods default/j-worker-1",
+                    over_quota);
+         tape.condition("Created");
+         tape.come_to_rest();
+       }},
+      // Once it came, the quota is no excuse for its loss.
+      {"count",
+       [](Tape& tape) {
+         tape.job(1, 2);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+         tape.write(RecordKind::api_refused, operator_actor, "create pods default/j-worker-1",
+                    over_quota);
+         tape.pod("worker-1");
+         tape.condition("Created");
+         tape.remove("worker-1", "user");
+         tape.come_to_rest();
+       },
+       [](Tape& tape) {
+         tape.job(1, 2);
+         for (const std::string pod : {"master-0", "worker-0"}) tape.pod(pod);
+         tape.write(RecordKind::api_refused, operator_actor, "create pods default/j-worker-1",
+                    over_quota);
+         tape.pod("worker-1");
+         tape.condition("Created");
          tape.come_to_rest();
        }},
       {"count",

@@ -92,7 +92,8 @@ constexpr std::array rows_of_all{
         "At rest a job has exactly one pod of each index that its spec wants.",
         "Of a job that has not ended and is not suspended. A pod that cannot leave blocks its "
         "index "
-        "and is told by no-leak; a name that is taken by somebody else's pod blocks it too.",
+        "and is told by no-leak; a name that is taken by somebody else's pod blocks it too, and so "
+        "does a quota or policy that forbids the pod.",
         "", false, never, nullptr, &count, nullptr},
     InvariantRow{
         "owned", "INV-OWNED", "The operator deletes only pods that a job owns.",
