@@ -87,7 +87,8 @@ struct DDPTaskCheckStatus {
 };
 
 struct DDPTaskStatus {
-  std::string phase{};  // Queued, Creating, SelfChecking, Running, Debugging, Succeeded, Failed, Stopped
+  // Queued, Creating, SelfChecking, Running, Debugging, Succeeded, Failed, Stopped
+  std::string phase{};
   std::string reason{};
   std::string message{};
   std::int32_t attempt = 0;
