@@ -107,6 +107,11 @@ class Bench {
       pod.status.containerStatuses = std::move(statuses);
     });
   }
+  // Its container has ended with 0, and the kubelet has not told of the pod's end yet.
+  void has_ended_well(int rank) {
+    ends(rank, 0);
+    edit(rank, [](Pod& pod) { pod.status.phase = "Running"; });
+  }
   void ends_saying(int rank, int code, const std::string& message) {
     ends(rank, code);
     edit(rank, [&message](Pod& pod) {
@@ -399,6 +404,33 @@ TEST(AistudioPlan, entry_commands_are_stopped_and_run_again) {
   bench.ends(1, 7);
   bench.settle();
   EXPECT_EQ(bench.status().phase, "Failed") << "the new run is judged";
+}
+
+TEST(AistudioPlan, who_has_ended_well_is_not_debugged) {
+  Bench bench(a_task_to_debug());
+  bench.train();
+  for (const int rank : {0, 1}) bench.is_ready(rank, true);
+  bench.settle();
+  bench.has_ended_well(0);
+  bench.is_ready(1, false);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Debugging") << "the other one is";
+  bench.has_ended_well(1);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Debugging");
+  for (const int rank : {0, 1}) bench.ends(rank, 0);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Succeeded");
+}
+
+TEST(AistudioPlan, a_task_whose_workers_all_end_well_is_never_debugging) {
+  Bench bench(a_task_to_debug());
+  bench.train();
+  for (const int rank : {0, 1}) bench.is_ready(rank, true);
+  bench.settle();
+  for (const int rank : {0, 1}) bench.has_ended_well(rank);
+  bench.settle();
+  EXPECT_EQ(bench.status().phase, "Running");
 }
 
 TEST(AistudioPlan, an_agent_tells_that_the_task_is_to_be_stopped) {
