@@ -369,9 +369,8 @@ class Pass {
     const auto all_left = [this](bool (Worker::*what)() const) {
       return all([what](const Worker& one) { return one.has_ended_well() || (one.*what)(); });
     };
-    const bool any = std::any_of(workers_.begin(), workers_.end(),
-                                 [](const Worker& one) { return !one.has_ended_well(); });
-    const bool kept = any && all_left(&Worker::is_kept);
+    if (all([](const Worker& one) { return one.has_ended_well(); })) return;  // it is over
+    const bool kept = all_left(&Worker::is_kept);
     if (status_.phase == phase::running ? !kept : !all_left(&Worker::runs)) return;
     status_.phase = kept ? phase::debugging : phase::running;
     status_.reason = kept ? reason::debugging : std::string_view();
