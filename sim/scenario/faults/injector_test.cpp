@@ -56,8 +56,9 @@ TEST(FaultInjector, a_call_is_refused_in_the_words_of_the_plan) {
   EXPECT_THAT(told, HasSubstr("exceeded quota: mine"));
   EXPECT_THAT(run.pods_made, IsEmpty());
   EXPECT_FALSE(run.injector.healed());
-  const auto awaited = run.decode_json(R"({"apiVersion": "v1", "kind": "Pod", "metadata":
-      {"name": "x", "namespace": "default"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})");
+  const auto awaited = run.decode_json(R"({"apiVersion": "v1", "kind": "Pod",
+      "metadata": {"name": "x", "namespace": "default"},
+      "spec": {"containers": [{"name": "c", "image": "i"}]}})");
   EXPECT_TRUE(run.world.call(api::create(awaited), "user"));
   run.go(5s);
   EXPECT_TRUE(run.injector.healed());
