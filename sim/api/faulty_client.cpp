@@ -126,9 +126,9 @@ bool can_inject(int code) { return injected_row(code) != nullptr; }
 
 Error injected_error(int code, std::string message) {
   const InjectedRow* row = injected_row(code);
-  DDPTWIN_ASSERT(row != nullptr);
+  if (row == nullptr) row = &injected_rows.front();
   if (message.empty()) message = row->usual;
-  return {row->reason, {}, std::move(message), nullptr, 0};
+  return {row->reason, {}, std::move(message), nullptr, code};
 }
 
 Error injected_timeout() {

@@ -48,7 +48,8 @@ bool is_write(const Request& request);
 
 // What an API server, or the connection to it, answers when it fails.
 Error injected_conflict(const Request& request);  // 409
-// 500, 503, 403 or 422, with the server's usual words where `message` is empty.
+// With the server's usual words where `message` is empty: of 500, 503, 403 or 422; any other code
+// is an internal error too.
 Error injected_error(int code, std::string message);
 bool can_inject(int code);
 Error injected_timeout();          // 504: it gave up; nothing was carried out

@@ -1,5 +1,7 @@
 #include "scenario/faults/runtime_tap.hpp"
 
+#include <algorithm>
+
 namespace ddptwin::scenario {
 namespace {
 
@@ -129,9 +131,16 @@ void RuntimeTap::lose(const std::string& node) {
 }
 
 void RuntimeTap::end_sandboxes(const std::string& node) {
+  const auto begins_still = [this](const RunningContainer& pod) {
+    return std::any_of(containers_.begin(), containers_.end(), [&](const auto& entry) {
+      const ContainerReport* report = next_.report(entry.first);
+      return entry.second.namespace_ == pod.namespace_ && entry.second.pod == pod.pod &&
+             report != nullptr && report->phase == ContainerPhase::created;
+    });
+  };
   std::vector<SandboxId> ids;
   for (const auto& [id, pod] : sandboxes_)
-    if (pod.node == node) ids.push_back(id);
+    if (pod.node == node && !begins_still(pod)) ids.push_back(id);
   for (const SandboxId& id : ids) next_.stop_sandbox(id, [](const Result<void>&) {});
 }
 

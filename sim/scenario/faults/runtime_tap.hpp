@@ -34,7 +34,9 @@ class RuntimeTap final : public PodRuntime {
   // The node's machine ends: of what runs there nobody will know how it ended (as containerd says
   // of a container whose task it does not find: 255, Unknown).
   void lose(const std::string& node);
-  // And nothing is left of its pods' sandboxes.
+  // And nothing is left of its pods' sandboxes, but of one with a container that was made and has
+  // not begun: there a kubelet would make no new one for a pod that never restarts
+  // (computePodActions), and it would hang for ever.
   void end_sandboxes(const std::string& node);
 
   // In the order of their ids.

@@ -385,6 +385,7 @@ class Facts {
   void note_made(JobFacts& job, JobFacts& by, const Record& record);
   void take_service(const Record& record, Sight& sight);
   void take_slice(const Record& record, Sight& sight);
+  void forgive_stale_pass(const Record& record);
   void take_refused(const Record& record, Sight& sight);
   void take_log(const Record& record, Sight& sight);
   void take_container(const Record& record, std::size_t slash, Sight& sight);

@@ -136,13 +136,29 @@ void Facts::take_rule(const Record& record, Sight& sight) {
   }
 }
 
+// Where several controllers call by one name, what is updated tells whose pass it was: one from a
+// stale cache, whose pod is no news (no-new-pods).
+void Facts::forgive_stale_pass(const Record& record) {
+  const std::string_view call = record.subject, verb = "update ";
+  if (!call.starts_with(verb)) return;
+  const std::string_view resource = call.substr(verb.size());
+  for (KindFacts& kind : kinds_) {
+    if (record.actor != kind.reader->actor || !kind.reader->shares_actor) continue;
+    const std::string_view plural = kind.reader->info().plural;
+    if (!resource.starts_with(plural) || resource.size() == plural.size()) continue;
+    if (resource[plural.size()] != '.' && resource[plural.size()] != ' ') continue;
+    const auto found = kind.jobs.find(resource.substr(resource.rfind(' ') + 1));
+    if (found != kind.jobs.end()) found->second->late_record = 0;
+  }
+}
+
 void Facts::take_refused(const Record& record, Sight& sight) {
   KindFacts* asks = nullptr;  // the kind that the operator last looked at
   for (KindFacts& kind : kinds_)
     if (record.actor == kind.reader->actor && !kind.reader->shares_actor &&
         (asks == nullptr || kind.planned_by > asks->planned_by))
       asks = &kind;
-  if (asks == nullptr) return;
+  if (asks == nullptr) return forgive_stale_pass(record);
   // It looks whether what it would delete is there; that it is not is an answer.
   if (record.subject.starts_with("get ")) return;
   sight.job = planned_job(*asks);
