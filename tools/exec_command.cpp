@@ -21,14 +21,10 @@ int exec(const ExecArguments& arguments) {
   if (run == 0) {
     const std::vector<int> open = scenario::open_doors();
     if (open.size() != 1)
-      return exit_of(Error{Reason::bad_input,
+      return exit_of(Error{Reason::not_found, "",
                            open.empty() ? "no run in real time is going on"
                                         : fmt::format("several runs are going on: say --run {}",
-                                                      fmt::join(open, " or --run ")),
-                           "",
-                           nullptr,
-                           0,
-                           {}});
+                                                      fmt::join(open, " or --run "))});
     run = open.front();
   }
   const auto result = scenario::exec_through_door(run, arguments.order);

@@ -126,9 +126,10 @@ bool can_inject(int code) { return injected_row(code) != nullptr; }
 
 Error injected_error(int code, std::string message) {
   const InjectedRow* row = injected_row(code);
+  const int unusual = row == nullptr ? code : 0;
   if (row == nullptr) row = &injected_rows.front();
   if (message.empty()) message = row->usual;
-  return {row->reason, {}, std::move(message), nullptr, code};
+  return {row->reason, {}, std::move(message), nullptr, unusual};
 }
 
 Error injected_timeout() {
