@@ -1,8 +1,41 @@
 // What faults do to a world: its processes are ended and begun.
+#include <algorithm>
+#include <set>
+
 #include "scenario/world/first_objects.hpp"
 #include "scenario/world/world_parts.hpp"
 
 namespace ddptwin {
+
+std::vector<World::Remembered> World::remembered() const {
+  std::vector<Remembered> out;
+  std::set<std::string, std::less<>> there;
+  for (const KindInfo* kind : parts_->kinds.all())
+    for (const auto& [key, object] : parts_->store.objects(*kind)) {
+      there.insert(key_of(object->metadata));
+      there.insert(object->metadata.uid.str());
+    }
+  const auto add = [&](std::string_view process, std::string_view part,
+                       std::vector<std::string> keys) {
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    for (std::string& key : keys) {
+      const bool is_gone = !there.contains(key);
+      out.push_back({std::string(process), std::string(part), std::move(key), is_gone});
+    }
+  };
+  for (const Parts::Hosted& hosted : parts_->controllers) {
+    std::vector<std::string> keys;
+    for (auto& one : hosted.host->remembered()) keys.push_back(std::move(one.key));
+    add(hosted.actor, hosted.controller->name(), std::move(keys));
+  }
+  parts_->each_manager_part(
+      [&](const auto& part) { add(manager_actor, manager_actor, part.remembered()); });
+  for (const Parts::Scheduling& one : parts_->schedulers)
+    if (one.process) add(one.actor, one.actor, one.process->remembered());
+  for (const auto& one : parts_->kubelets) add("kubelet", one->node_name(), one->remembered());
+  return out;
+}
 
 bool World::crash_controller(std::string_view process) {
   bool found = false;

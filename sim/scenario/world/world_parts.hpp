@@ -97,12 +97,14 @@ struct World::Parts final : Installer {
   }
   // The cluster's own, and those that systems bring.
   struct Scheduling {
+    const char* actor = "";
     MakeScheduler make{};
     std::unique_ptr<api::ApiClient> client{};
     std::unique_ptr<SchedulerProcess> process{};
   };
   void add_scheduler(const char* actor, MakeScheduler make) {
     Scheduling& added = schedulers.emplace_back();
+    added.actor = actor;
     added.make = std::move(make);
     added.client = client(actor, "");
     added.process = added.make(loop, *added.client, trace);
