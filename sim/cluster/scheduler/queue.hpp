@@ -9,7 +9,6 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "cluster/scheduler/filters.hpp"
 #include "core/loop.hpp"
@@ -52,7 +51,6 @@ class SchedulingQueue {
   // Wakes those whom the event may help.
   void happened(const ClusterEvent& event, const ClusterView& view);
 
-  std::vector<std::string> keys() const;
   bool contains(const std::string& key) const { return entries_.contains(key); }
   bool has_ready() const { return !ready_.empty(); }
 

@@ -23,7 +23,6 @@ class VolcanoScheduler final : public SchedulerProcess {
   ~VolcanoScheduler() override;
 
   void start() override;
-  std::vector<std::string> remembered() const override;
 
  private:
   template <class T>

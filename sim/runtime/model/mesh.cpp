@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/numbers.hpp"
+#include "runtime/model/communicator.hpp"
 #include "runtime/model/kernel.hpp"
 #include "runtime/model/messages.hpp"
 
@@ -23,7 +24,7 @@ std::uint32_t number_of(std::string_view ip) {
   return number;
 }
 
-bool is_loopback(std::string_view ip) { return ip.starts_with("127."); }
+bool is_own_loopback(std::string_view ip) { return ip.starts_with("127."); }
 
 // Gloo listens on, and tells its peers, the address of the interface that it is told to take
 // (§2.4); of those that a pod has one is the loopback, which each pod has for itself.
@@ -56,7 +57,7 @@ std::uint16_t Mesh::free_port(const Process& process) const {
   Random random = process.random().split("gloo port");
   const auto is_taken = [&](std::uint16_t port) {
     const auto has_it = [&](const std::string& ip, std::uint16_t its) {
-      return its == port && (ip == process.ip() || is_loopback(ip));
+      return its == port && (ip == process.ip() || is_own_loopback(ip));
     };
     return std::any_of(entries_.begin(), entries_.end(),
                        [&](const Entry& one) { return has_it(one.ip, one.port); }) ||
@@ -117,7 +118,7 @@ Training& Mesh::training_for(const Attendee& attendee) {
     const Entry& from = entries_[rank];
     seats[rank] = {from.process, from.ip, from.port, !attendee.process_.is_alive(from.process)};
   }
-  Training& made = trainings_.make(attendee.process_.lane(), std::move(seats));
+  Training& made = trainings_.make(attendee.process_.lane(), std::move(seats), Backend::gloo);
   forming_ = made.id();
   for (std::size_t rank = 0; rank < std::min(size, entries_.size()); ++rank) {
     const Entry& from = entries_[rank];
@@ -125,6 +126,15 @@ Training& Mesh::training_for(const Attendee& attendee) {
       trainings_.expect_end(from.process, made.id(), static_cast<int>(rank));
   }
   return made;
+}
+
+GroupStore::GroupStore(Trainings& trainings) : trainings_(trainings) {}
+GroupStore::~GroupStore() = default;
+
+Communicator& GroupStore::communicator(const std::string& prefix) {
+  std::unique_ptr<Communicator>& found = communicators_[prefix];
+  if (!found) found = std::make_unique<Communicator>(trainings_);
+  return *found;
 }
 
 Mesh& GroupStore::mesh(const std::string& prefix) {
@@ -270,7 +280,7 @@ Attendee::Next Attendee::dial(const Mesh::Entry& peer, int rank) {
   const Mesh::Entry* now = mesh_->entry(rank);
   Attendee* attendee = now != nullptr && now->process == peer.process ? now->attendee : nullptr;
   // On another pod's loopback it listens for others.
-  const bool reached = !is_loopback(peer.ip) || peer.pod_ip == process_.ip();
+  const bool reached = !is_own_loopback(peer.ip) || peer.pod_ip == process_.ip();
   const bool listens =
       reached && process_.is_alive(peer.process) && (attendee != nullptr || torch.keeps_listening);
   if (!listens || fault.reset || network.link(peer.ip, process_.ip()).reset) {

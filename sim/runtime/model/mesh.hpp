@@ -52,15 +52,20 @@ class Mesh {
   std::int64_t barrier_ = 0;          // the counter of 1.13's store barrier
 };
 
-// The meetings in one store, by the prefix of their keys.
+class Communicator;
+
+// The meetings in one store, by the prefix of their keys: Gloo's and NCCL's (communicator.hpp).
 class GroupStore {
  public:
-  explicit GroupStore(Trainings& trainings) : trainings_(trainings) {}
+  explicit GroupStore(Trainings& trainings);
+  ~GroupStore();
   Mesh& mesh(const std::string& prefix);
+  Communicator& communicator(const std::string& prefix);
 
  private:
   Trainings& trainings_;
   std::map<std::string, std::unique_ptr<Mesh>, std::less<>> meshes_;
+  std::map<std::string, std::unique_ptr<Communicator>, std::less<>> communicators_;
 };
 
 // One rank's way through the meeting. Its end leaves it.

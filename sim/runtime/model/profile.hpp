@@ -10,6 +10,7 @@
 
 #include "core/random.hpp"
 #include "core/time.hpp"
+#include "runtime/model/backend.hpp"
 
 namespace ddptwin::model {
 
@@ -25,6 +26,7 @@ struct OnMachine {
 
 struct TorchProfile {
   std::string_view name{};
+  const NcclProfile* nccl = nullptr;  // null: built without it (§9.6)
 
   // Store connect.
   bool backs_off = false;      // §9.1 1: back-off with jitter; otherwise a grid
@@ -96,6 +98,7 @@ struct Timing {
 
 inline constexpr TorchProfile torch_1{
     .name = "1.13",
+    .nccl = &nccl_1,
     .backs_off = false,
     .connect_grid = 1s,
     .no_host = 6140ms,
@@ -132,12 +135,14 @@ inline constexpr TorchProfile torch_1{
 inline constexpr TorchProfile torch_1_debian = [] {
   TorchProfile made = torch_1;
   made.name = "1.13+py3.11";
+  made.nccl = nullptr;
   made.needs_redirects = true;
   return made;
 }();
 
 inline constexpr TorchProfile torch_2{
     .name = "2.x",
+    .nccl = &nccl_2,
     .backs_off = true,
     .back_off_first = 500ms,
     .back_off_percent = 150,

@@ -28,13 +28,15 @@ std::optional<Time> next_retransmission(Time since, Time now) {
 
 }  // namespace
 
-Training::Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats)
+Training::Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats,
+                   const GroupRules& rules)
     : id_(id),
       all_(all),
       loop_(all.loop_),
       network_(all.network_),
       model_(all.model_),
-      lane_(lane) {
+      lane_(lane),
+      rules_(rules) {
   members_.resize(seats.size());
   present_ = static_cast<int>(seats.size());
   for (std::size_t rank = 0; rank < seats.size(); ++rank) {
@@ -59,6 +61,7 @@ void Training::join(int rank, Trainee& trainee, const TraineePlan& plan) {
   joined.trainee = &trainee;
   joined.plan = plan;
   joined.phase = Phase::stepping;
+  joined.late = rules_.timeout_late.drawn(trainee.process().random());
   joined.start = joined.enter = loop_.now();
   update();
 }
@@ -94,11 +97,12 @@ void Training::close(int rank) {
   make_idle(closed);
   closed.closed_at = now;
   for (Duration& delay : closed.loss_delay) {
-    delay = model_.torch->peer_loss.on(model_.timing->machine);
+    delay = rules_.peer_loss.least;
     if (closed.trainee == nullptr) continue;
-    const auto spread = static_cast<std::uint64_t>(model_.torch->peer_loss_spread.count()) + 1;
-    delay += Duration(static_cast<std::int64_t>(closed.trainee->process().random().below(spread)));
+    delay = rules_.peer_loss.drawn(closed.trainee->process().random());
   }
+  if (!rules_.along_ring && closed.trainee != nullptr)
+    closed.chance = closed.trainee->process().random().next();
   closed.trainee = nullptr;
   trouble_ = true;
   --present_;
@@ -130,6 +134,17 @@ void Training::continued(int rank) {
   if (one.phase == Phase::stepping && one.left == Duration::zero()) floor_ = std::max(floor_, now);
   one.continued = now;
   update();
+}
+
+void Training::dumps(int rank) {
+  const Time now = loop_.now();
+  for (int other = 0; other < world(); ++other) {
+    const Member& one = member(other);
+    const bool hears = one.trainee != nullptr && !one.has_lost && !one.is_stopped;
+    const bool computes = one.phase == Phase::idle ||
+                          (one.phase == Phase::stepping && (one.enter > now || !entered_at(one)));
+    if (other != rank && hears && computes) one.trainee->peer_dumps(rank);
+  }
 }
 
 void Training::links_changed() {
@@ -238,6 +253,7 @@ void Training::finish_step(int rank) {
     one.trainee->lost({Loss::Kind::other_shapes});
   }
   one.constructed = true;
+  ++one.collectives;
   if (one.phase != Phase::finishing) return;  // it died of it, or hangs
   if (one.plan.done >= one.plan.steps && !(one.plan.joins && anybody_goes_on())) {
     one.phase = Phase::idle;
@@ -279,8 +295,7 @@ void Training::plan_completion() {
     if (one.phase != Phase::stepping || one.is_stopped) return;
     if (is_cut(rank) && world() > 1) return;
     all_in = std::max(all_in, one.enter);
-    first_gives_up =
-        std::min(first_gives_up, one.enter + one.plan.timeout + model_.torch->timeout_slack);
+    first_gives_up = std::min(first_gives_up, one.enter + one.plan.timeout + one.late);
   }
   if (trouble_) {
     for (int rank = 0; rank < world(); ++rank) {
@@ -356,42 +371,59 @@ std::optional<Time> Training::notices_at(int rank, int offset) const {
   return std::max(*closed.closed_at, *taken);
 }
 
+// Until a rank knows that another's sockets have closed.
+Duration Training::loss_delay(const Member& closed, int rank, int offset) const {
+  if (rules_.along_ring) return closed.loss_delay[offset < 0 ? 1 : 0];
+  Random chance = Random(closed.chance).split(static_cast<std::uint64_t>(rank));
+  return closed.chance == 0 ? rules_.peer_loss.least : rules_.peer_loss.drawn(chance);
+}
+
+// What the rank hears of that peer. `offset`: the side on which it is; 0: it is no neighbour.
+void Training::consider_peer(std::optional<Due>& first, int rank, int other, int offset) {
+  const Member& one = member(rank);
+  const Member& peer = member(other);
+  const int link = offset < 0 ? other : rank;
+  const bool cut = offset != 0 && is_cut(link);
+  Time from = std::max(one.enter, one.continued);
+  if (!resumes_.empty() && offset != 0)
+    from = std::max(from, resumes_[static_cast<std::size_t>(link)]);
+  // What a peer's kernel says at its end does not pass a link that was cut before (§3.5, FM-068).
+  const bool silent =
+      cut && peer.closed_at && *cuts_[static_cast<std::size_t>(link)] <= *peer.closed_at;
+  std::optional<Time> noticed;
+  if (peer.closed_at && !silent)
+    noticed = rules_.along_ring ? notices_at(rank, offset) : peer.closed_at;
+  if (noticed)
+    consider(first, std::max(from, *noticed) + loss_delay(peer, rank, offset),
+             loss_by(peer, peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed));
+  if (network_.any_fault() && network_.link(peer.seat.ip, one.seat.ip).reset)
+    consider(first, from + rules_.peer_loss.least, loss_by(peer, Loss::Kind::reset));
+  if (cut)
+    consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
+             loss_by(peer, Loss::Kind::tcp_gave_up));
+  if (peer.phase == Phase::stepping && peer.plan.world_size != one.plan.world_size) {
+    // §3.3: whose buffer is the smaller one aborts, and the other misses it then.
+    Loss loss = loss_by(peer, Loss::Kind::other_size);
+    loss.sent = ring_segment(peer.plan.bytes, peer.plan.world_size);
+    loss.room = ring_segment(one.plan.bytes, one.plan.world_size);
+    if (loss.sent > loss.room) consider(first, std::max(from, peer.enter), std::move(loss));
+  }
+}
+
 // When and how the collective ends for a rank that waits in it, or will.
 std::optional<Training::Due> Training::loss_of(int rank) {
   const Member& one = member(rank);
   if (one.phase != Phase::stepping || one.is_stopped || world() < 2) return std::nullopt;
   std::optional<Due> first;
-  for (const int offset : {-1, 1}) {
-    const int other = neighbour(rank, offset);
-    const Member& peer = member(other);
-    const int link = offset < 0 ? other : rank;
-    Time from = std::max(one.enter, one.continued);
-    if (!resumes_.empty()) from = std::max(from, resumes_[static_cast<std::size_t>(link)]);
-    // What a peer's kernel says at its end does not pass a link that was cut before (§3.5, FM-068).
-    const bool silent =
-        is_cut(link) && peer.closed_at && *cuts_[static_cast<std::size_t>(link)] <= *peer.closed_at;
-    const std::optional<Time> noticed =
-        peer.closed_at && !silent ? notices_at(rank, offset) : std::nullopt;
-    if (noticed) {
-      const Duration delay = peer.loss_delay[offset < 0 ? 1 : 0];
-      consider(first, std::max(from, *noticed) + delay,
-               loss_by(peer, peer.in_flight ? Loss::Kind::reset : Loss::Kind::closed));
-    }
-    if (network_.any_fault() && network_.link(peer.seat.ip, one.seat.ip).reset)
-      consider(first, from + model_.torch->peer_loss.on(model_.timing->machine),
-               loss_by(peer, Loss::Kind::reset));
-    if (is_cut(link))
-      consider(first, std::max(from, *cuts_[static_cast<std::size_t>(link)]) + tcp_gives_up,
-               loss_by(peer, Loss::Kind::tcp_gave_up));
-    if (peer.phase == Phase::stepping && peer.plan.world_size != one.plan.world_size) {
-      // §3.3: whose buffer is the smaller one aborts, and the other misses it then.
-      Loss loss = loss_by(peer, Loss::Kind::other_size);
-      loss.sent = ring_segment(peer.plan.bytes, peer.plan.world_size);
-      loss.room = ring_segment(one.plan.bytes, one.plan.world_size);
-      if (loss.sent > loss.room) consider(first, std::max(from, peer.enter), std::move(loss));
+  if (rules_.along_ring) {
+    for (const int offset : {-1, 1}) consider_peer(first, rank, neighbour(rank, offset), offset);
+  } else {
+    for (int other = 0; other < world(); ++other) {
+      const int offset = other == neighbour(rank, -1) ? -1 : other == neighbour(rank, 1) ? 1 : 0;
+      if (other != rank) consider_peer(first, rank, other, offset);
     }
   }
-  const Time late = one.enter + one.plan.timeout + model_.torch->timeout_slack;
+  const Time late = one.enter + one.plan.timeout + one.late;
   Loss timed_out = loss_by(one, Loss::Kind::timed_out);
   const std::optional<Time> received = first_data_at(rank);
   const std::optional<Time> taken = entered_at(member(neighbour(rank, -1)));
@@ -424,17 +456,20 @@ void Training::check_losses() {
   const Time now = loop_.now();
   std::vector<std::pair<int, Loss>> due;
   for (int rank = 0; rank < world(); ++rank) {
-    if (const std::optional<Due> loss = loss_of(rank); loss && loss->time <= now)
-      due.emplace_back(rank, loss->loss);
+    std::optional<Due> loss = loss_of(rank);
+    if (!loss || loss->time > now) continue;
+    loss->loss.sequence = member(rank).collectives + 1;
+    loss->loss.ran = now - member(rank).enter;
+    due.emplace_back(rank, std::move(loss->loss));
   }
   for (const auto& [rank, loss] : due) {
     Member& one = member(rank);
     if (one.phase != Phase::stepping) continue;
     Trainee& trainee = *one.trainee;
     make_idle(one);
+    one.has_lost = true;
     tell_why(rank, loss);
-    // A timeout closes all pairs at once (§3.2).
-    if (loss.kind == Loss::Kind::timed_out) close(rank);
+    if (loss.kind == Loss::Kind::timed_out && rules_.closes_at_timeout) close(rank);
     trainee.lost(loss);
   }
 }
@@ -461,9 +496,11 @@ Trainings::Trainings(Loop& loop, Network& network, const Model& model)
 
 Trainings::~Trainings() { network_.unwatch_links(watch_); }
 
-Training& Trainings::make(Lane lane, std::vector<Training::Seat> seats) {
+Training& Trainings::make(Lane lane, std::vector<Training::Seat> seats, Backend backend) {
   const std::uint64_t id = ++last_;
-  auto made = std::make_unique<Training>(id, *this, lane, std::move(seats));
+  auto made =
+      std::make_unique<Training>(id, *this, lane, std::move(seats),
+                                 row_of(backend).rules(*model_.torch, model_.timing->machine));
   return *trainings_.emplace(id, std::move(made)).first->second;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/model/backend.hpp"
 #include "runtime/model/network.hpp"
 #include "runtime/model/program.hpp"
 
@@ -31,6 +32,8 @@ struct Loss {
   std::uint16_t peer_port = 0;
   bool sending = false;              // timed_out: it waits to send, not to receive
   std::uint64_t sent = 0, room = 0;  // other_size: bytes of the peer's message, and of the buffer
+  std::int64_t sequence = 0;         // which collective of its group it is, from 1
+  Duration ran{};                    // since the rank has entered it
 };
 
 // One rank, as its group sees it. Calls come from the loop; none after the rank has left.
@@ -42,6 +45,8 @@ class Trainee {
   virtual void step_done(std::int64_t step) = 0;
   virtual void trained() = 0;  // after its last step
   virtual void lost(const Loss& loss) = 0;
+  // That rank dumps what it knows of its collectives, and asks the others to.
+  virtual void peer_dumps(int /*rank*/) {}
 };
 
 struct TraineePlan {
@@ -66,7 +71,8 @@ class Training {
     std::uint16_t port = 0;
     bool gone = false;
   };
-  Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats);
+  Training(std::uint64_t id, Trainings& all, Lane lane, std::vector<Seat> seats,
+           const GroupRules& rules);
 
   std::uint64_t id() const { return id_; }
   bool expects(int rank, ProcessId process) const;
@@ -79,6 +85,8 @@ class Training {
   void stopped(int rank);  // SIGSTOP, SIGCONT
   void continued(int rank);
   void links_changed();
+  // Tells those who are not in a collective, and have not lost one, that the rank dumps.
+  void dumps(int rank);
   // Whether the rank waits for others in a collective.
   bool in_collective(int rank) const;
   // No rank is left that could take part.
@@ -104,8 +112,12 @@ class Training {
     Duration left{};               // stopped: what remains until `enter` or `end`
     Time continued{};              // hears nothing before
     std::optional<Time> closed_at{};
-    bool in_flight = false;    // its sockets closed while data was on the way
-    Duration loss_delay[2]{};  // until its neighbours notice: the rank before, the rank after
+    bool in_flight = false;        // its sockets closed while data was on the way
+    Duration loss_delay[2]{};      // until its neighbours notice: the rank before, the rank after
+    std::uint64_t chance = 0;      // not along the ring: of when each rank notices
+    Duration late{};               // its timeout until it knows
+    std::int64_t collectives = 0;  // done
+    bool has_lost = false;         // a collective
   };
   struct Due {
     Time time{};
@@ -128,6 +140,8 @@ class Training {
   std::optional<Time> first_data_at(int rank) const;
   std::optional<Time> notices_at(int rank, int offset) const;
   std::optional<Due> loss_of(int rank);
+  void consider_peer(std::optional<Due>& first, int rank, int other, int offset);
+  Duration loss_delay(const Member& closed, int rank, int offset) const;
   static void consider(std::optional<Due>& first, Time time, Loss loss);
   static Loss loss_by(const Member& peer, Loss::Kind kind);
   std::optional<Time> next_event();
@@ -140,6 +154,7 @@ class Training {
   const Network& network_;
   Model model_;
   Lane lane_;
+  GroupRules rules_;
   std::vector<Member> members_;
   int present_;                     // neither absent for good nor gone
   bool trouble_ = false;            // something is not as in a healthy group
@@ -157,7 +172,7 @@ class Trainings {
   Trainings(Loop& loop, Network& network, const Model& model);
   ~Trainings();
 
-  Training& make(Lane lane, std::vector<Training::Seat> seats);
+  Training& make(Lane lane, std::vector<Training::Seat> seats, Backend backend);
   // Null: it is over.
   Training* find(std::uint64_t id);
   // A process that is in another group already sits in this one too: a restarted peer has found its

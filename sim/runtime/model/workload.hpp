@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/time.hpp"
+#include "runtime/model/backend.hpp"
 #include "runtime/model/port_answers.hpp"
 
 namespace ddptwin::model {
@@ -69,12 +70,15 @@ struct Workload {
   std::int64_t steps = 20;
   Duration step_time = std::chrono::milliseconds(100);  // one step's own work, without all-reduce
   std::uint64_t gradient_bytes = 25U << 20U;            // of one rank in one step
-  Duration timeout = std::chrono::minutes(30);          // of init_process_group
-  std::string checkpoint{};                             // a file; empty: none is written or read
-  std::int64_t checkpoint_every = 0;                    // steps; 0: after the last step only
-  std::uint64_t checkpoint_bytes = 0;                   // of the file
-  std::vector<Writes> writes{};                         // beside the checkpoint
-  std::uint64_t memory = 0;  // bytes of one rank beside those of the interpreter
+  std::optional<Duration> timeout{};  // of init_process_group; absent: its backend's default
+  // Absent: what the script's own words say, else Gloo.
+  std::optional<Backend> backend{};
+  bool destroys = true;                // destroy_process_group() after its last step
+  std::string checkpoint{};            // a file; empty: none is written or read
+  std::int64_t checkpoint_every = 0;   // steps; 0: after the last step only
+  std::uint64_t checkpoint_bytes = 0;  // of the file
+  std::vector<Writes> writes{};        // beside the checkpoint
+  std::uint64_t memory = 0;            // bytes of one rank beside those of the interpreter
   // TCP ports of its own (metrics, health) from then on; of several ranks in a pod the first has
   // them.
   std::vector<ListeningPort> listens{};

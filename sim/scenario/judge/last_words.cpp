@@ -45,6 +45,8 @@ constexpr std::array<std::string_view, 33> peer_words{
     "waiting for master",  // the init container that the training operator adds to workers
 };
 
+constexpr std::string_view watchdog_caught = "Watchdog caught collective operation timeout";
+
 // What an agent says of its own ranks' ends: they have said more.
 constexpr std::array<std::string_view, 4> parent_words{
     "ChildFailedError", "SignalException", "CalledProcessError", "ProcessRaisedException"};
@@ -82,14 +84,26 @@ bool tells_of_a_peer(std::string_view line) { return any_in(peer_words, line); }
 
 bool tells_of_a_wait(std::string_view line) {
   constexpr std::array<std::string_view, 3> words{"Timed out waiting", "waiting for clients",
-                                                  "Watchdog caught collective operation timeout"};
+                                                  watchdog_caught};
   return any_in(words, line);
+}
+
+bool tells_of_standing(std::string_view line) {
+  constexpr std::array<std::string_view, 2> words{
+      "failure detected by watchdog at work sequence id",
+      "Received a dump signal due to a collective"};
+  return line.find("ProcessGroupNCCL") != line.npos && any_in(words, line);
 }
 
 std::string telling_line(std::span<const std::string> lines) {
   const std::string *own = nullptr, *of_peer = nullptr, *of_child = nullptr, *last = nullptr;
+  std::string_view caught;
   for (const std::string& line : lines) {
     if (says_anything(line)) last = &line;
+    // Of NCCL what counts stands within a line of its watchdog, or below its error's.
+    if (const std::size_t at = line.find(watchdog_caught); at != line.npos)
+      caught = std::string_view(line).substr(at);
+    if (line.find("Duplicate GPU detected") != line.npos) own = &line;
     if (!is_exception(line)) continue;
     if (any_in(parent_words, line))
       of_child = &line;
@@ -98,6 +112,7 @@ std::string telling_line(std::span<const std::string> lines) {
     else
       own = &line;
   }
+  if (own == nullptr && of_peer == nullptr && !caught.empty()) return std::string(caught);
   for (const std::string* found : {own, of_peer, last, of_child})
     if (found != nullptr) return std::string(without_tags(*found));
   return {};

@@ -22,6 +22,10 @@ bool tells_of_a_peer(std::string_view line);
 // come says nothing itself.
 bool tells_of_a_wait(std::string_view line);
 
+// The line is the last that a rank says of a collective in which it stands, until NCCL's watchdog
+// ends it (spec/gpu.md §5).
+bool tells_of_standing(std::string_view line);
+
 // What of a real run's line is this machine's doing, whose own tools took the place of an image's:
 // "this machine's Python has no such module ...", with the way out. Empty: nothing.
 std::string_view lack_of_host(std::string_view line);

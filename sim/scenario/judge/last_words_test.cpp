@@ -52,11 +52,31 @@ INSTANTIATE_TEST_SUITE_P(
             {"socket.gaierror: [Errno -2] Name or service not known"},
             "socket.gaierror: [Errno -2] Name or service not known",
             true},
+        Row{"a_watchdogs_timeout",
+            {"[rank0]:[E ProcessGroupNCCL.cpp] [Rank 0] Watchdog caught collective operation "
+             "timeout: WorkNCCL(SeqNum=4) ran for 15004 milliseconds before timing out.",
+             "terminate called after throwing an instance of 'c10::DistBackendError'"},
+            "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4) ran for 15004 "
+            "milliseconds before timing out.",
+            true},
+        Row{"what_is_below_nccls_error",
+            {"[rank0]: torch.distributed.DistBackendError: NCCL error in: NCCLUtils.cpp:94",
+             "[rank0]: Last error:",
+             "[rank0]: Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000"},
+            "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1000"},
         Row{"no_exception_at_all",
             {"loading", "sh: 1: trane: not found", ""},
             "sh: 1: trane: not found"},
         Row{"a_word_before_a_colon", {"step: 3", "loss: 0.5"}, "loss: 0.5"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST(LastWords, standing_in_a_collective_is_known_by_the_watchdogs_words) {
+  const std::string watchdog = "[rank0]:[E ProcessGroupNCCL.cpp] [PG ID 0 Rank 0] ";
+  EXPECT_TRUE(tells_of_standing(watchdog + " failure detected by watchdog at work sequence id: 4"));
+  EXPECT_TRUE(tells_of_standing(watchdog + "Received a dump signal due to a collective timeout"));
+  EXPECT_FALSE(tells_of_standing(watchdog + "Process group watchdog thread terminated"));
+  EXPECT_FALSE(tells_of_standing("step 4/5 rank 0 loss 0.1"));
+}
 
 TEST(LackOfHost, is_told_of_what_the_image_may_have) {
   EXPECT_TRUE(lack_of_host("ModuleNotFoundError: No module named 'x'").starts_with("this machine"));

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cluster/scheduler/scheduler.hpp"
+#include "core/numbers.hpp"
 #include "scenario/judge/last_words.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/language/cures.hpp"
@@ -166,13 +167,51 @@ std::string who_ran_on(const Observer& observer, const Family& family, const Tro
   return text;
 }
 
+// How long NCCL's watchdog lets a rank stand after a loss: PyTorch's ProcessGroupNCCL.cpp sleeps
+// four times that variable, and the rest was measured (spec/gpu.md §5).
+Duration standing_most(const Pod& pod) {
+  constexpr std::int64_t usual = 15'000, times = 4;
+  constexpr Duration rest = 6s;
+  std::int64_t wait = usual;
+  for (const Container& container : pod.spec->containers)
+    for (const EnvVar& variable : container.env)
+      if (variable.name == "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC")
+        wait = whole_number<std::int64_t>(variable.value).value_or(usual);
+  return times * std::chrono::milliseconds(wait) + rest;
+}
+
+// Behind who ended: who stands in the collective that failed with it, and for how long yet.
+std::string who_stands(const Observer& observer, const Family& family, const Trouble& culprit) {
+  if (culprit.kind != Trouble::Kind::ended) return {};
+  std::string text;
+  std::size_t count = 0;
+  Duration most{};
+  for (const SeenObject* seen : pods_of_family(observer, family.root)) {
+    const Pod& pod = *as<Pod>(*seen->last);
+    if (seen->gone || seen->ended_at || pod.metadata.uid == culprit.uid) continue;
+    for (const ContainerStatus& status : *pod.status.containerStatuses) {
+      const auto* lines = log_of(observer, pod, status.name.str());
+      if (!status.state.running || lines == nullptr || !tells_of_standing(lines->back())) continue;
+      if (++count == 1) text = short_name(pod);
+      most = std::max(most, standing_most(pod));
+    }
+  }
+  if (count == 0) return {};
+  if (count > 1) text += fmt::format(" and {} more", count - 1);
+  return fmt::format(
+      "; {} {} in the collective that failed with it, until NCCL's watchdog ends {}, "
+      "up to {} after that",
+      text, count > 1 ? "stand" : "stands", count > 1 ? "them" : "it", format_go_duration(most));
+}
+
 // The culprit at length, the others in a line each.
 void add_troubles(const Observer& observer, const Family& family, Why& to) {
   const Troubles& troubles = observer.troubles();
   const Trouble* culprit = troubles.culprit(family.root, family.until, family.decider);
   if (culprit == nullptr) return;
-  const std::string line =
-      with_object(*culprit, told(observer, *culprit)) + who_ran_on(observer, family, *culprit);
+  const std::string line = with_object(*culprit, told(observer, *culprit)) +
+                           who_ran_on(observer, family, *culprit) +
+                           who_stands(observer, family, *culprit);
   if (to.line.empty()) to.line = line;
   const auto log = troubles.log_of(*culprit);
   to.text.push_back(line + (log.empty() ? "" : "; its last lines:"));
@@ -333,7 +372,8 @@ std::string told_end(const Observer& observer, const SeenObject& seen) {
     add_work(observer, family, found);
     return found.line.empty() ? text : text + ": " + found.line;
   }
-  const std::string line = told(observer, *culprit) + who_ran_on(observer, family, *culprit);
+  const std::string line = told(observer, *culprit) + who_ran_on(observer, family, *culprit) +
+                           who_stands(observer, family, *culprit);
   const bool is_alone =
       pods_of_family(observer, family.root).size() <= 1 || culprit->uid == object.metadata.uid;
   return text + ": " + (is_alone ? line : with_object(*culprit, line));

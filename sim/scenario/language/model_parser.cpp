@@ -317,10 +317,31 @@ constexpr std::array model_fields{
                  TRY(to.gradient_bytes, bytes(node));
                  return {};
                }},
-    ModelField{"timeout", "a duration", "of init_process_group; default: 30m, as PyTorch's",
+    ModelField{"backend", "gloo or nccl",
+               "of its process group; nccl needs a container with nvidia.com/gpu among its limits; "
+               "default: the one that its command or its script's text names, as far as the model "
+               "reads it, else gloo",
                [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
-                 TRY(to.timeout, node.as_duration());
-                 if (to.timeout == Duration::zero()) return node.must_be("longer than nothing");
+                 TRY(const std::string name, node.as_text());
+                 const model::BackendRow* row = model::backend_named(name);
+                 if (row == nullptr) return node.must_be("gloo or nccl");
+                 to.backend = row->backend;
+                 return {};
+               }},
+    ModelField{
+        "destroys", "true or false",
+        "whether it calls destroy_process_group() after its last step; NCCL warns where not; "
+        "default: true",
+        [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+          TRY(to.destroys, node.as_bool());
+          return {};
+        }},
+    ModelField{"timeout", "a duration",
+               "of init_process_group; default: PyTorch's, 30m, and of NCCL 10m since 2.x",
+               [](const YamlNode& node, model::Workload& to, const ParseContext&) -> Status {
+                 TRY(const Duration timeout, node.as_duration());
+                 to.timeout = timeout;
+                 if (timeout == Duration::zero()) return node.must_be("longer than nothing");
                  return {};
                }},
     ModelField{"checkpoint", "a map", "what it goes on from when it is started again",

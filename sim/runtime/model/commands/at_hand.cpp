@@ -422,9 +422,10 @@ std::optional<std::string> program_file(const std::string& name, const Surroundi
   return std::nullopt;
 }
 
+constexpr std::array<std::string_view, 3> asking_for_it{"is_available", "is_nccl_available",
+                                                        "device_count"};
+
 std::string_view device_wanted_by(std::string_view program) {
-  constexpr std::array<std::string_view, 3> asking_for_it{"is_available", "is_nccl_available",
-                                                          "device_count"};
   constexpr std::array<std::string_view, 3> using_it{".cuda(", "cuda.set_device(",
                                                      "cuda.current_device("};
   const std::string code = without_comments(program);
@@ -432,6 +433,19 @@ std::string_view device_wanted_by(std::string_view program) {
   if (names(code, "nccl") && !names(code, "gloo")) return "NCCL";
   const bool uses = has_any(code, using_it) || names(code, "cuda");
   return uses && !names(code, "cpu") ? "a GPU" : "";
+}
+
+bool wants_nccl(const std::vector<std::string>& argv, const Surroundings& around, bool has_gpu) {
+  if (argv.empty()) return false;
+  constexpr std::string_view told = "nccl";
+  for (std::size_t i = 1; i < argv.size(); ++i)
+    if (argv[i].substr(argv[i].find('=') + 1) == told) return true;
+  const auto program = program_of(argv, around);
+  if (!program) return false;
+  if (device_wanted_by(*program) == "NCCL") return true;
+  // "nccl" if torch.cuda.is_available() else "gloo"
+  const std::string code = without_comments(*program);
+  return has_gpu && names(code, told) && has_any(code, asking_for_it);
 }
 
 bool is_at_hand(const std::vector<std::string>& argv, const Surroundings& around) {

@@ -27,6 +27,10 @@ std::optional<std::string> program_file(const std::string& name, const Surroundi
 // or the device and asks nowhere whether there is such, nor names another. Empty: nothing.
 std::string_view device_wanted_by(std::string_view program);
 
+// Whether it trains with NCCL: it is told to, its program names that backend and no other, or it
+// takes it where there is a GPU.
+bool wants_nccl(const std::vector<std::string>& argv, const Surroundings& around, bool has_gpu);
+
 // Whether it can run here: its program is here, so is the script that it names, which wants no GPU
 // (no pod has one: /dev holds none), and it asks nobody outside the cluster (pods have no way out
 // of the machine).

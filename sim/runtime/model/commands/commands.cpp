@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/model/commands/backend_said.hpp"
 #include "runtime/model/commands/stand_in.hpp"
 #include "runtime/model/programs/atlctl.hpp"
 #include "runtime/model/programs/network.hpp"
@@ -257,7 +258,9 @@ Result<Made> described(const Argv& argv, const CommandContext& context) {
   if (context.outlook != nullptr) context.outlook->trains.push_back(quoted(argv));
   if (!is_rank) return make_server(workload.listens, workload.start.value_or(Duration::zero()));
   if (workload.stands_in) return make_stand_in(argv, context);
-  return make_rank(true, [workload](const Model& model) { return plan_of(workload, model); });
+  return make_rank(true, [workload](const Process& process) {
+    return plan_of(workload, process.model(), backend_said(process, false));
+  });
 }
 
 // The path in the image that a word of a command names; one without a slash is looked for along

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/numbers.hpp"
+#include "runtime/model/commands/backend_said.hpp"
 #include "runtime/model/programs/small.hpp"
 #include "runtime/model/rank/rank.hpp"
 #include "runtime/model/shell/shell.hpp"
@@ -197,8 +198,8 @@ class StandIn final : public Becoming {
     if (context_.role == ContainerRole::sidecar) return make_stay();
     if (!context_.launched && is_left_to_torchrun(process))
       return torchrun::make_torchrun(launch_in_place_of(argv_));
-    auto rank = make_rank(true, [workload = *context_.workload](const Model& model) {
-      RankPlan plan = plan_of(workload, model);
+    auto rank = make_rank(true, [workload = *context_.workload](const Process& one) {
+      RankPlan plan = plan_of(workload, one.model(), backend_said(one, true));
       plan.may_be_alone = true;
       return plan;
     });

@@ -8,11 +8,14 @@
 #include <utility>
 
 #include "core/numbers.hpp"
+#include "runtime/model/communicator.hpp"
 #include "runtime/model/kernel.hpp"
 #include "runtime/model/mesh.hpp"
 #include "runtime/model/messages.hpp"
+#include "runtime/model/nccl_messages.hpp"
+#include "runtime/model/rank/environment.hpp"
 #include "runtime/model/store.hpp"
-#include "runtime/model/torchrun/options.hpp"
+#include "runtime/model/watchdog.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -21,64 +24,17 @@ constexpr int lonely_port = 29500;     // torchrun's default
 constexpr Duration eager_poll = 20ms;  // sim/workers/rendezvous.cpp
 constexpr std::string_view checkpoint_magic = "ddptwin checkpoint";
 
-struct RankEnvironment {
-  int rank = 0;
-  int world_size = 1;
-  std::string master_addr{};
-  int master_port = 0;
-  bool uses_agent_store = false;
-  std::string attempt = "0";
-  bool hosts_store() const { return rank == 0 && !uses_agent_store; }
-};
-
-Result<int> integer_of(std::string_view text) {
-  const std::optional<std::int64_t> value = torchrun::python_int(text);
-  if (!value || !std::in_range<int>(*value)) return fail(not_a_number(text));
-  return static_cast<int>(*value);
-}
-
-Result<std::string_view> required(const Process& process, std::string_view name) {
-  const std::string_view value = process.env(name);
-  if (value.empty()) return fail(variable_missing(name));
-  return value;
-}
-
-// In the order of env://, an empty value counting as none (ddp-semantics §9.2).
-Result<RankEnvironment> read_environment(const Process& process) {
-  RankEnvironment read;
-  TRY(const std::string_view rank, required(process, "RANK"));
-  TRY(read.rank, integer_of(rank));
-  TRY(const std::string_view world, required(process, "WORLD_SIZE"));
-  TRY(read.world_size, integer_of(world));
-  TRY(const std::string_view address, required(process, "MASTER_ADDR"));
-  read.master_addr = address;
-  TRY(const std::string_view port, required(process, "MASTER_PORT"));
-  TRY(read.master_port, integer_of(port));
-  if (read.master_port < 0 || read.master_port > 65535) return fail(port_outside(read.master_port));
-  read.uses_agent_store = process.env("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  if (const auto count = process.env("TORCHELASTIC_RESTART_COUNT"); !count.empty())
-    read.attempt = count;
-  return read;
-}
-
-bool names_no_group(const Process& process) {
-  constexpr std::string_view names[] = {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
-  return std::any_of(std::begin(names), std::end(names),
-                     [&](std::string_view name) { return process.env(name).empty(); });
-}
-
 std::uint64_t mixed(std::uint64_t one, std::uint64_t other) {
   return Random(one).split(other).next();
 }
 
 class Rank final : public Program, public Trainee {
  public:
-  Rank(bool interpreter, std::function<RankPlan(const Model&)> plan)
-      : interpreter_(interpreter), make_plan_(std::move(plan)) {}
+  Rank(bool interpreter, MakePlan plan) : interpreter_(interpreter), make_plan_(std::move(plan)) {}
 
   void start(Process& process) override {
     process_ = &process;
-    plan_ = make_plan_(process.model());
+    plan_ = make_plan_(process);
     take_share();
     if (!plan_.start_varies) {
       process.work(plan_.start, [this] { begin(); });
@@ -94,9 +50,11 @@ class Rank final : public Program, public Trainee {
   void continued(Process&) override {
     if (Training* training = find_training()) training->continued(place_.rank);
     if (attendee_) attendee_->progress();
+    if (joiner_) joiner_->progress();
   }
   void ended(Process& process, const ExitStatus&) override {
     attendee_.reset();
+    joiner_.reset();
     if (Training* training = find_training()) training->close(place_.rank);
     Trainings& trainings = process.state().kernel->trainings();
     trainings.process_ended(process.id());
@@ -107,6 +65,7 @@ class Rank final : public Program, public Trainee {
   void step_done(std::int64_t step) override;
   void trained() override;
   void lost(const Loss& loss) override;
+  void peer_dumps(int rank) override;
 
  private:
   void take_share();
@@ -119,8 +78,13 @@ class Rank final : public Program, public Trainee {
   void await_world();
   void world_is_there();
   void meet();
-  void joined(Training& training);
+  void meet_later();
+  void joined();
   void enter_training();
+  void connect_group();
+  void train();
+  void stand(const Loss& loss);
+  void tell_of_group();
   std::optional<std::int64_t> resume();
   void save(std::int64_t step);
   bool write_if_due(std::int64_t step);
@@ -137,9 +101,10 @@ class Rank final : public Program, public Trainee {
   }
   const TorchProfile& torch() const { return *process_->model().torch; }
   Machine machine() const { return process_->model().timing->machine; }
+  const BackendRow& backend() const { return row_of(plan_.backend); }
 
   bool interpreter_;
-  std::function<RankPlan(const Model&)> make_plan_;
+  MakePlan make_plan_;
   RankPlan plan_{};
   Process* process_ = nullptr;
   RankEnvironment place_{};
@@ -151,10 +116,14 @@ class Rank final : public Program, public Trainee {
   bool entered_ = false;  // its loop of steps
   bool begun_ = false;    // its script runs, and has installed its handlers
   bool term_came_ = false;
+  bool joined_ = false;
+  bool standing_ = false;  // in a collective that failed, until a watchdog ends it
   std::int64_t done_ = 0;  // steps
   std::unique_ptr<StoreServer> server_{};
   std::unique_ptr<StoreClient> client_{};
   std::unique_ptr<Attendee> attendee_{};
+  std::unique_ptr<Joiner> joiner_{};
+  std::unique_ptr<Watchdog> watchdog_{};
   std::uint64_t training_ = 0;
 };
 
@@ -177,7 +146,8 @@ bool Rank::signal(Process&, int number) {
   if (leaving_) return true;
   term_came_ = true;
   const Training* training = find_training();
-  if (training != nullptr && entered_ && !training->in_collective(place_.rank)) handle_term();
+  if (training != nullptr && entered_ && !standing_ && !training->in_collective(place_.rank))
+    handle_term();
   return true;
 }
 
@@ -282,6 +252,7 @@ void Rank::world_is_there() {
 }
 
 void Rank::meet() {
+  if (backend().meets_in_collective) return meet_later();
   StoreServer* store = client_->server();
   if (store == nullptr) return fail_with(store_closed(torch()), 1);
   client_->on_lost([this] {
@@ -297,14 +268,23 @@ void Rank::meet() {
       Attendee::Place{place_.rank, place_.world_size, plan_.timeout, client_->server_ip()},
       [this](const Result<Training*>& training) {
         if (!training) return fail_with(training.error(), 1);
-        joined(**training);
+        training_ = (*training)->id();
+        attendee_.reset();
+        joined();
       });
   attendee_->start();
 }
 
-void Rank::joined(Training& training) {
-  training_ = training.id();
-  attendee_.reset();
+// gpu.md §5: the store is all that init_process_group waits for.
+void Rank::meet_later() {
+  const NcclProfile* nccl = torch().nccl;
+  if (nccl == nullptr) return fail_with(nccl_not_built(), 1);
+  if (backend().needs_gpu && cards_of(*process_).empty()) return fail_with(no_gpus(*nccl), 1);
+  process_->work(nccl->join.drawn(process_->random()), [this] { joined(); });
+}
+
+void Rank::joined() {
+  joined_ = true;
   if (plan_.prints.joined)
     print_own(*plan_.prints.joined, 0);
   else
@@ -317,6 +297,35 @@ void Rank::enter_training() {
   const std::optional<std::int64_t> done = resume();
   if (!done) return;
   done_ = *done;
+  if (backend().meets_in_collective) return connect_group();
+  train();
+}
+
+void Rank::connect_group() {
+  if (client_->server() == nullptr) return fail_with(unique_id_lost(torch(), place_.rank), 1);
+  client_->on_lost([this] {
+    if (!joiner_) return;
+    client_->tell_of_the_end();
+    joiner_->store_lost();
+  });
+  const bool has_attempts = place_.uses_agent_store && torch().attempt_keys;
+  const std::vector<std::string> cards = cards_of(*process_);
+  const std::size_t card = card_of(*process_, cards.size());
+  joiner_ = std::make_unique<Joiner>(
+      *process_,
+      client_->server()->groups().communicator(has_attempts ? place_.attempt : std::string()),
+      Joiner::Place{place_.rank, place_.world_size, plan_.timeout, client_->server_ip(),
+                    cards[card], bus_of(card)},
+      [this](const Result<Training*>& training) {
+        if (!training) return fail_with(training.error(), 1);
+        training_ = (*training)->id();
+        joiner_.reset();
+        train();
+      });
+  joiner_->start();
+}
+
+void Rank::train() {
   entered_ = true;
   if (term_came_) return handle_term();
   plan_failure_within(done_ + 1);
@@ -329,7 +338,7 @@ void Rank::enter_training() {
                     .bytes = plan_.bytes,
                     .shapes = plan_.shapes,
                     .timeout = plan_.timeout,
-                    .done = *done,
+                    .done = done_,
                     .steps = plan_.steps,
                     .joins = plan_.joins});
   }
@@ -491,10 +500,37 @@ void Rank::trained() {
                                 plan_.steps,
                                 mixed(seed, static_cast<std::uint64_t>(place_.world_size))));
   }
+  if (!plan_.destroys) tell_of_group();
   leave(plan_.exit_code, torch().clean_closing.on(machine()), torch().clean_leaving.on(machine()));
 }
 
+// The destructor of ProcessGroupNCCL does, in the first rank of each host.
+void Rank::tell_of_group() {
+  if (!backend().stands_after_loss || !joined_ || !torch().names_ranks) return;
+  if (const std::size_t cards = cards_of(*process_).size();
+      cards > 0 && static_cast<std::size_t>(place_.rank) % cards == 0)
+    process_->print_error(not_destroyed(place_.rank));
+}
+
+// Its caller is within the collective, and hears of nothing.
+void Rank::stand(const Loss& loss) {
+  standing_ = true;
+  watchdog_ = std::make_unique<Watchdog>(*process_);
+  const FailedWork work{place_.rank, plan_.bytes / sizeof(float), plan_.timeout, loss};
+  const std::optional<Error> raised = watchdog_->failed(work, [this] {
+    if (Training* training = find_training()) training->dumps(place_.rank);
+  });
+  if (raised) fail_with(*raised, plan_.peer_loss_code);
+}
+
+void Rank::peer_dumps(int rank) {
+  if (leaving_ || !torch().names_ranks) return;
+  for (std::string& line : dump_signal_of(place_.rank, rank, done_))
+    process_->print_error(std::move(line));
+}
+
 void Rank::lost(const Loss& loss) {
+  if (backend().stands_after_loss && loss.kind != Loss::Kind::other_shapes) return stand(loss);
   if (loss.kind == Loss::Kind::other_size) {
     for (std::string& line : tensor_size(torch(), loss)) process_->print_error(std::move(line));
     return process_->die(SIGABRT);
@@ -508,8 +544,16 @@ void Rank::fail_with(const Error& error, int code) {
   if (leaving_) return;
   // Once it has joined, 2.x says whose traceback it is; a script that ends by a code of its own has
   // caught the exception.
-  const bool named = torch().names_ranks && interpreter_ && training_ != 0 && code == 1;
-  process_->print_error((named ? fmt::format("[rank{}]: ", place_.rank) : "") + error.text());
+  const bool named = torch().names_ranks && interpreter_ && joined_ && code == 1;
+  const std::string text = error.text();
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    process_->print_error((named ? fmt::format("[rank{}]: ", place_.rank) : "") +
+                          std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  tell_of_group();
   leave_by_exception(code);
 }
 
@@ -523,6 +567,7 @@ void Rank::leave(int code, Duration closing, Duration leaving) {
   if (leaving_) return;
   leaving_ = true;
   attendee_.reset();
+  joiner_.reset();
   if (!interpreter_) return process_->exit(code);
   if (Training* training = find_training()) training->leave(place_.rank);
   process_->work(closing, [this] {
@@ -531,67 +576,9 @@ void Rank::leave(int code, Duration closing, Duration leaving) {
   process_->work(leaving, [this, code] { process_->exit(code); });
 }
 
-// It has no handler of signals: as process 1 it outlasts SIGTERM.
-class Server final : public Program {
- public:
-  Server(std::vector<ListeningPort> listens, Duration start)
-      : listens_(std::move(listens)), start_(start) {}
-  void start(Process& process) override {
-    process.work(start_, [this, &process] {
-      for (const ListeningPort& one : listens_)
-        static_cast<void>(
-            process.network().listen(process.ip(), one.port, process.id(), nullptr, one.answers));
-    });
-  }
-
- private:
-  std::vector<ListeningPort> listens_;
-  Duration start_;
-};
-
 }  // namespace
 
-RankPlan plan_of(const Workload& workload, const Model& model) {
-  const TorchProfile& torch = *model.torch;
-  const Machine machine = model.timing->machine;
-  RankPlan plan;
-  plan.start = workload.start.value_or(torch.python_start.on(machine));
-  plan.start_varies = !workload.start;
-  plan.first_ddp = workload.ddp ? torch.first_ddp.on(machine) : Duration::zero();
-  plan.sooner = workload.ddp ? Duration::zero() : torch.without_ddp;
-  plan.memory = workload.memory + (workload.ddp ? torch.python_memory : torch.plain_memory);
-  plan.steps = workload.steps;
-  plan.before = workload.step_time;
-  plan.bytes = workload.gradient_bytes;
-  plan.shapes = workload.gradient_bytes;
-  plan.first_shape = fmt::format("[{}]", workload.gradient_bytes / sizeof(float));
-  plan.timeout = workload.timeout;
-  plan.checkpoint = workload.checkpoint;
-  plan.checkpoint_every = workload.checkpoint_every;
-  plan.checkpoint_bytes = workload.checkpoint_bytes;
-  plan.writes = workload.writes;
-  plan.exit_code = workload.exit_code;
-  plan.listens = workload.listens;
-  plan.peer_loss_code = workload.peer_loss_code;
-  plan.fail_at_step = workload.fail_at_step.value_or(0);
-  plan.fail_code = workload.fail_code;
-  plan.fail_rank = workload.fail_rank;
-  plan.fail_once = workload.fail_once;
-  plan.fail_within_step = workload.fail_within_step;
-  if (!workload.fail_says.empty()) plan.fail_says = workload.fail_says;
-  plan.ranks = workload.ranks;
-  plan.joins = workload.joins;
-  plan.on_term = workload.on_term;
-  plan.identity = workload.gradient_bytes;
-  plan.prints = workload.prints;
-  return plan;
-}
-
-std::unique_ptr<Program> make_server(std::vector<ListeningPort> listens, Duration start) {
-  return std::make_unique<Server>(std::move(listens), start);
-}
-
-std::unique_ptr<Program> make_rank(bool interpreter, std::function<RankPlan(const Model&)> plan) {
+std::unique_ptr<Program> make_rank(bool interpreter, MakePlan plan) {
   return std::make_unique<Rank>(interpreter, std::move(plan));
 }
 

@@ -31,6 +31,8 @@ struct RankPlan {
   std::uint64_t bytes = 0;
   std::uint64_t shapes = 0;
   std::string first_shape{};
+  Backend backend = Backend::gloo;
+  bool destroys = true;  // destroy_process_group(), at its end
   Duration timeout{};
   Duration eager_connect{};
 
@@ -63,11 +65,13 @@ struct RankPlan {
   bool may_be_alone = false;  // a group of one where the variables name none
 };
 
-RankPlan plan_of(const Workload& workload, const Model& model);
+// `said`: the backend that the script itself names, where the workload says none.
+RankPlan plan_of(const Workload& workload, const Model& model, Backend said = Backend::gloo);
 
+using MakePlan = std::function<RankPlan(const Process&)>;
 // The plan is made at the start, when it is known where the rank runs. `interpreter`: it leaves and
 // closes its sockets as an interpreter does; otherwise both at once, with _exit().
-std::unique_ptr<Program> make_rank(bool interpreter, std::function<RankPlan(const Model&)> plan);
+std::unique_ptr<Program> make_rank(bool interpreter, MakePlan plan);
 // Workload::serves.
 std::unique_ptr<Program> make_server(std::vector<ListeningPort> listens, Duration start);
 // `ddptwin-worker ARGUMENTS`, `ddptwin-worker-gloo ARGUMENTS`.

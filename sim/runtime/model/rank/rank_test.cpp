@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
         Alone{"no_nccl",
               {"--backend", "nccl"},
               1,
-              "RuntimeError: Distributed package doesn't have NCCL built in"},
+              "ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!"},
         Alone{"help", {"--help"}, 0, "usage: ddptwin-worker"},
         Alone{"nowhere_to_save",
               {"--checkpoint", "/nowhere/c"},

@@ -55,6 +55,10 @@ RankPlan plan_of(const workers::Options& options, bool gloo, const Model& model)
   plan.bytes = parameters * sizeof(float);
   plan.shapes = parameters;
   plan.first_shape = fmt::format("[{}, {}]", gloo ? 1 : options.hidden, features);
+  if (options.backend == workers::Backend::nccl) {
+    plan.backend = Backend::nccl;
+    if (model.torch->nccl != nullptr) plan.start = model.torch->nccl->worker_start;
+  }
   plan.timeout = options.timeout;
   plan.eager_connect = options.eager_connect;
   plan.checkpoint = options.checkpoint;
@@ -116,13 +120,13 @@ std::unique_ptr<Program> make_worker(const std::vector<std::string>& argv) {
   if (parsed.options.zygote)
     return std::make_unique<Refusal>(
         fmt::format("{}: --zygote is for a process only", torch_program), 2);
-  if (parsed.options.backend == workers::Backend::nccl)
-    return std::make_unique<Refusal>("RuntimeError: Distributed package doesn't have NCCL built in",
-                                     1);
   const bool gloo = parsed.options.engine ? *parsed.options.engine == workers::Engine::gloo
                                           : name == gloo_program;
-  return make_rank(false, [options = parsed.options, gloo](const Model& model) {
-    return plan_of(options, gloo, model);
+  if (gloo && parsed.options.backend == workers::Backend::nccl)
+    return std::make_unique<Refusal>("RuntimeError: Distributed package doesn't have NCCL built in",
+                                     1);
+  return make_rank(false, [options = parsed.options, gloo](const Process& process) {
+    return plan_of(options, gloo, process.model());
   });
 }
 
