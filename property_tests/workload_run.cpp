@@ -6,6 +6,7 @@
 
 #include "cluster/store/store.hpp"
 #include "core/virtual_start.hpp"
+#include "memory_laws.hpp"
 #include "objects/pod_phase.hpp"
 
 namespace ddptwin::property {
@@ -79,6 +80,8 @@ void WorkloadRun::live_through(const std::vector<Happening>& events) {
   come_to_rest();
   require_safe();
   require_settled();
+  require_no_memory_of_what_is_gone(world_);
+  require_crashes_to_forget(world_);
 }
 
 void WorkloadRun::apply(const Happening& one) {

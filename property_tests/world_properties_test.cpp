@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "controller/expectations.hpp"
+#include "memory_laws.hpp"
 #include "objects/discovery_v1.hpp"
 #include "property.hpp"
 #include "world_plan.hpp"
@@ -76,6 +77,8 @@ TEST(WorldProperties, SafeWhileAnythingHappensAndAtItsEndAfterwards) {
           const auto conditions = run.conditions(true, job_names()[i]);
           RC_ASSERT(conditions.contains("Succeeded") || conditions.contains("Failed"));
         }
+        require_no_memory_of_what_is_gone(run.world());
+        require_crashes_to_forget(run.world());
       },
       world_cost);
 }
@@ -100,6 +103,8 @@ TEST(WorldProperties, NothingOfDeletedJobsStays) {
         for (const KindInfo* kind : {&Endpoints::info(), &EndpointSlice::info()})
           for (const ObjectPtr& object : run.world().objects(*kind, ""))
             RC_ASSERT(object->metadata.name.starts_with("kubernetes"));
+        require_no_memory_of_what_is_gone(run.world());
+        require_crashes_to_forget(run.world());
       },
       2 * world_cost);
 }

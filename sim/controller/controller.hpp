@@ -243,8 +243,8 @@ class Controller {
   virtual void accepted(const Key&, const Step&, const api::Response&) {}
   // The controller crashed: what it kept in memory is lost.
   virtual void reset() {}
-  // The keys of which its declared memory says something, in any order: none after reset(), and
-  // none of what is gone once that has been planned.
+  // The keys, or uids, of which its declared memory says something, in any order: none after
+  // reset(), and none of what is gone once that has been planned.
   virtual std::vector<Key> remembered() const { return {}; }
 };
 

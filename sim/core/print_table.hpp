@@ -67,6 +67,11 @@ class PrintTable {
     for (Cell& cell : cells_)
       if (!is_free(cell)) see(cell.value);
   }
+  template <class See>
+  void each(const See& see) const {
+    for (const Cell& cell : cells_)
+      if (!is_free(cell)) see(cell.value);
+  }
 
  private:
   struct Cell {

@@ -204,6 +204,8 @@ Strategy pod_strategy() {
   s.prepare_create = &create_pod;
   s.validate = &validate_pod;
   s.validate_update = &validate_pod_update;
+  s.prepare_status_update = &set_primary_address;
+  s.validate_status_update = &validate_pod_status_update;
   s.warnings = &pod_warnings;
   s.grace_period = &pod_grace;
   s.field = &pod_field;

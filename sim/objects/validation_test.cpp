@@ -88,6 +88,56 @@ TEST(PodUpdate, ChangesImagesAndLittleElse) {
       "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"));
 }
 
+struct AddressCase {
+  const char* name;
+  std::vector<const char*> ips;
+  const char* refused;  // null: taken
+};
+class PodAddresses : public ::testing::TestWithParam<AddressCase> {};
+TEST_P(PodAddresses, are_one_of_each_family_at_most) {
+  Pod old, pod;
+  old.status.rest.edit().podIPs = std::vector<IpEntry>{{"not-an-ip"}};
+  for (const char* ip : GetParam().ips) pod.status.rest.edit().podIPs.edit().push_back({ip});
+  set_primary_address(pod, old);
+  const ErrorList errors = validate_pod_status_update(pod, old);
+  EXPECT_EQ(lines(errors), GetParam().refused == nullptr ? Lines{} : Lines{GetParam().refused});
+  const std::string_view first = GetParam().ips.empty() ? "" : GetParam().ips.front();
+  EXPECT_EQ(pod.status.rest->podIP, first);
+}
+INSTANTIATE_TEST_SUITE_P(
+    of, PodAddresses,
+    ::testing::Values(
+        AddressCase{"none", {}, nullptr}, AddressCase{"one", {"10.0.0.1"}, nullptr},
+        AddressCase{"both_families", {"fd00::1", "10.0.0.1"}, nullptr},
+        AddressCase{"two_of_one",
+                    {"10.0.0.1", "10.0.0.2"},
+                    "status.podIPs: Invalid value: [{\"IP\":\"10.0.0.1\"},{\"IP\":\"10.0.0.2\"}]: "
+                    "may specify no more than one IP for each IP family"},
+        AddressCase{"three",
+                    {"10.0.0.1", "fd00::1", "fd00::2"},
+                    "status.podIPs: Invalid value: [{\"IP\":\"10.0.0.1\"},{\"IP\":\"fd00::1\"},{"
+                    "\"IP\":\"fd00::2\"}]: may specify no more than one IP for each IP family"},
+        AddressCase{"no_address",
+                    {"x"},
+                    "status.podIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. "
+                    "10.9.8.7 or 2001:db8::ffff)"},
+        AddressCase{"no_address_that_was_there_before", {"not-an-ip"}, nullptr}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(PodAddresses, the_primary_one_is_authoritative) {
+  Pod old, pod;
+  pod.status.rest.edit().podIP = "10.0.0.9";
+  pod.status.rest.edit().podIPs = std::vector<IpEntry>{{"10.0.0.1"}, {"fd00::1"}};
+  set_primary_address(pod, old);
+  ASSERT_EQ(pod.status.rest->podIPs->size(), 1u);
+  EXPECT_EQ(pod.status.rest->podIPs->front().ip, "10.0.0.9");
+  pod.status.rest.edit().hostIP = "192.168.0.1";
+  pod.status.rest.edit().hostIPs = std::vector<IpEntry>{{"192.168.0.2"}};
+  EXPECT_EQ(lines(validate_pod_status_update(pod, old)),
+            Lines{"status.hostIPs[0].ip: Invalid value: \"192.168.0.2\": must be equal to "
+                  "`hostIP`"});
+}
+
 // The claims' volumes are no part of the template; the pods have them all the same.
 TEST(StatefulSetValidation, ItsContainersMayMountItsClaims) {
   const auto problems = [](const std::string& mounted) {

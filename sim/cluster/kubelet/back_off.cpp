@@ -36,6 +36,12 @@ std::optional<Time> BackOff::ends(std::string_view key) const {
   return at->second.updated + at->second.delay;
 }
 
+std::vector<std::string> BackOff::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, entry] : entries_) keys.push_back(key);
+  return keys;
+}
+
 void BackOff::forget(std::string_view prefix) {
   auto at = entries_.lower_bound(prefix);
   while (at != entries_.end() && at->first.starts_with(prefix)) at = entries_.erase(at);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/time.hpp"
 
@@ -28,6 +29,7 @@ class BackOff {
   std::optional<Time> ends(std::string_view key) const;
   void forget(std::string_view prefix);
   void clear() { entries_.clear(); }
+  std::vector<std::string> keys() const;
   bool empty() const { return entries_.empty(); }
 
  private:

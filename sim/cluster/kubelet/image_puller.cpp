@@ -103,6 +103,12 @@ void ImagePuller::pulled(Job& job, Time began, Result<ImageStatus> result) {
   job.waiter->image_done(std::move(*result));
 }
 
+std::vector<std::string> ImagePuller::remembered() const {
+  std::vector<std::string> keys = back_off_.keys();
+  for (const auto& [key, error] : last_error_) keys.push_back(key);
+  return keys;
+}
+
 void ImagePuller::forget(std::string_view pod_uid) {
   if (back_off_.empty() && last_error_.empty()) return;
   const std::string prefix = concat({pod_uid, "_"});

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cluster/kubelet/back_off.hpp"
 #include "cluster/kubelet/container_statuses.hpp"
@@ -41,6 +42,8 @@ class ImagePuller {
   void ensure(const std::shared_ptr<const Pod>& pod, const Container& container,
               std::uint32_t sandbox_attempt, const std::shared_ptr<ImageWaiter>& waiter);
   void forget(std::string_view pod_uid);
+  // What it knows of failed pulls, each behind its pod's uid and '_'.
+  std::vector<std::string> remembered() const;
 
  private:
   struct Job {

@@ -100,6 +100,16 @@ class Kubelet::Process {
     }
   }
   std::size_t pod_count() const { return workers_.size(); }
+  std::vector<std::string> remembered() const {
+    std::vector<std::string> uids;
+    for (const auto& [uid, worker] : workers_) uids.push_back(uid.str());
+    const auto add = [&uids](const std::vector<std::string>& keys) {
+      for (const std::string& key : keys) uids.push_back(key.substr(0, key.find_first_of("/_")));
+    };
+    add(restarts_.keys());
+    add(images_.remembered());
+    return uids;
+  }
 
  private:
   const KubeletClocks& clocks() const { return machine_.options.clocks; }
@@ -310,6 +320,10 @@ void Kubelet::shut_down(std::int64_t grace) {
 const std::string& Kubelet::node_name() const { return machine_->options.node_name; }
 
 bool Kubelet::running() const { return process_ != nullptr; }
+
+std::vector<std::string> Kubelet::remembered() const {
+  return process_ ? process_->remembered() : std::vector<std::string>();
+}
 
 std::size_t Kubelet::pod_count() const { return process_ ? process_->pod_count() : 0; }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/client.hpp"
 #include "cluster/kubelet/options.hpp"
@@ -43,6 +44,9 @@ class Kubelet {
 
   const std::string& node_name() const;
   bool running() const;
+  // The uids of which its process keeps something, in any order: none while it does not run, and at
+  // rest none of pods that are gone.
+  std::vector<std::string> remembered() const;
   std::size_t pod_count() const;  // that it knows, finished ones included
 
  private:

@@ -28,7 +28,7 @@ TEST_F(KubeletTest, what_another_wrote_over_is_put_right_at_the_next_tick) {
            R"({"conditions": [{"type": "Initialized", "message": "odd"}]})",
            R"({"conditions": [{"type": "ContainersReady", "$patch": "delete"}]})",
            R"({"conditions": [{"type": "PodResizePending", "status": "True"}]})",
-           R"({"startTime": "2026-01-01T00:00:00Z", "hostIP": null})",
+           R"({"startTime": "2026-01-01T00:00:00Z", "hostIP": null, "hostIPs": null})",
        }) {
     write_over("p", change);
     const std::string version = pod("p")->metadata.resourceVersion.str();

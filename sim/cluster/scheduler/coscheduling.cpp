@@ -80,6 +80,25 @@ void Coscheduling::see_pod(const PodPtr& before, const PodPtr& after) {
   if (!before->spec->nodeName.empty()) unreserve(*before);
 }
 
+std::vector<std::string> Coscheduling::remembered() const {
+  std::vector<std::string> keys;
+  const auto add = [&keys](const auto& table) {
+    for (const auto& [key, row] : table) keys.push_back(key);
+  };
+  add(groups_);
+  add(failed_);
+  add(backed_off_);
+  add(permitted_);
+  const auto pod_of = [](const std::string& group, const std::string& name) {
+    return group.substr(0, group.find('/') + 1) + name;
+  };
+  for (const auto& [group, members] : pods_)
+    for (const auto& [name, pod] : members) keys.push_back(pod_of(group, name));
+  for (const auto& [group, names] : has_)
+    for (const std::string& name : names) keys.push_back(pod_of(group, name));
+  return keys;
+}
+
 const CoschedulingGroup* Coscheduling::find(const std::string& key) const {
   const auto found = groups_.find(key);
   return found == groups_.end() ? nullptr : found->second.get();

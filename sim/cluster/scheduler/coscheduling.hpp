@@ -52,6 +52,9 @@ class Coscheduling {
   // The group was rejected: its pods come behind groups that are older than this.
   void note_failure(const Pod& pod, Time now);
 
+  // What it knows of groups and of pods, by key, in any order.
+  std::vector<std::string> remembered() const;
+
   // The names of the other pods of its group.
   std::vector<std::string> siblings(const Pod& pod) const;
   // By this pods of one priority are sorted: when their group was made, or was rejected last; a

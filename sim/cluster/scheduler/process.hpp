@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "api/client.hpp"
 #include "core/trace.hpp"
@@ -15,6 +17,9 @@ class SchedulerProcess {
  public:
   virtual ~SchedulerProcess() = default;
   virtual void start() = 0;
+  // The keys ("NAMESPACE/NAME", or a name) of which its memory says something, in any order: at
+  // rest none that is gone.
+  virtual std::vector<std::string> remembered() const = 0;
 };
 // What it is given outlives it.
 using MakeScheduler = std::function<std::unique_ptr<SchedulerProcess>(

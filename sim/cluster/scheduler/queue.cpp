@@ -50,6 +50,12 @@ void SchedulingQueue::put(const PodPtr& pod, const ClusterView& view) {
   set_state(found, woken ? State::ready : state);
 }
 
+std::vector<std::string> SchedulingQueue::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& [key, entry] : entries_) keys.push_back(key);
+  return keys;
+}
+
 void SchedulingQueue::drop(const std::string& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return;

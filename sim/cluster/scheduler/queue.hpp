@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "cluster/scheduler/filters.hpp"
 #include "core/loop.hpp"
@@ -51,6 +52,7 @@ class SchedulingQueue {
   // Wakes those whom the event may help.
   void happened(const ClusterEvent& event, const ClusterView& view);
 
+  std::vector<std::string> keys() const;
   bool contains(const std::string& key) const { return entries_.contains(key); }
   bool has_ready() const { return !ready_.empty(); }
 

@@ -100,6 +100,20 @@ void Scheduler::start() {
     if (*informer) (*informer)->start();
 }
 
+std::vector<std::string> Scheduler::remembered() const {
+  std::vector<std::string> keys = queue_.keys();
+  keys.insert(keys.end(), assumed_.begin(), assumed_.end());
+  const auto add = [&keys](const auto& table) {
+    for (const auto& [key, row] : table) keys.push_back(key);
+  };
+  add(retries_);
+  add(bindings_);
+  add(permits_);
+  if (gangs_)
+    for (std::string& key : gangs_->remembered()) keys.push_back(std::move(key));
+  return keys;
+}
+
 bool Scheduler::synced() const {
   const std::array optional{&claims_, &volumes_, &classes_, &budgets_, &groups_};
   return namespaces_.synced() && nodes_.synced() && pods_.synced() &&

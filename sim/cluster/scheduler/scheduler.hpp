@@ -34,6 +34,7 @@ class Scheduler final : public SchedulerProcess {
   Scheduler& operator=(const Scheduler&) = delete;
 
   void start() override;
+  std::vector<std::string> remembered() const override;
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);

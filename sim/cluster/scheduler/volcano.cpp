@@ -54,6 +54,20 @@ void VolcanoScheduler::start() {
     informer->start();
 }
 
+std::vector<std::string> VolcanoScheduler::remembered() const {
+  std::vector<std::string> keys;
+  const auto add = [&keys](const auto& table) {
+    for (const auto& [key, row] : table) keys.push_back(key);
+  };
+  add(known_nodes_);
+  add(known_pods_);
+  add(known_groups_);
+  add(known_queues_);
+  add(known_classes_);
+  add(assumed_);
+  return keys;
+}
+
 bool VolcanoScheduler::synced() const {
   const std::array all{&nodes_, &pods_, &groups_, &queues_, &classes_};
   return std::all_of(all.begin(), all.end(),

@@ -23,6 +23,7 @@ class VolcanoScheduler final : public SchedulerProcess {
   ~VolcanoScheduler() override;
 
   void start() override;
+  std::vector<std::string> remembered() const override;
 
  private:
   template <class T>

@@ -88,6 +88,13 @@ void NamespaceLifecycle::crash() {
   failures_.clear();
 }
 
+std::vector<std::string> NamespaceLifecycle::remembered() const {
+  std::vector<std::string> names;
+  for (const auto& [name, next] : next_) names.push_back(name);
+  for (const auto& [name, failures] : failures_) names.push_back(name);
+  return names;
+}
+
 void NamespaceLifecycle::on_namespace(const ObjectPtr& before, const ObjectPtr& after) {
   if (after == nullptr) {
     next_.erase(before->metadata.name.str());

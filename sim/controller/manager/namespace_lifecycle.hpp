@@ -2,6 +2,10 @@
 // (spec/kubernetes.md section 1.17).
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "api/shared_informers.hpp"
 #include "objects/core_v1.hpp"
 
@@ -24,6 +28,9 @@ class NamespaceLifecycle {
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
   bool running() const { return part_.running(); }
+  // The objects of which its memory says something, by uid or by key ("NAMESPACE/NAME", or a name)
+  // in any order: none after crash(), and at rest none that is gone.
+  std::vector<std::string> remembered() const;
 
  private:
   // One look at one namespace.

@@ -85,6 +85,21 @@ void PodGarbageCollector::crash() {
   next_.cancel();
 }
 
+// A node that is missing is known for the pods that it has.
+std::vector<std::string> PodGarbageCollector::remembered() const {
+  std::vector<std::string> keys;
+  const auto add = [&keys](const auto& table) {
+    for (const auto& [key, row] : table) keys.push_back(key);
+  };
+  add(finished_);
+  add(ending_unplaced_);
+  for (const auto& [node, pods] : on_node_) add(pods);
+  add(out_of_service_);
+  add(lost_nodes_);
+  add(quarantined_);
+  return keys;
+}
+
 void PodGarbageCollector::on_pod(const ObjectPtr& before, const ObjectPtr& after) {
   if (before != nullptr && after != nullptr && surely_count_the_same(pod_of(before), pod_of(after)))
     return;

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "api/shared_informers.hpp"
 #include "core/text_table.hpp"
@@ -34,6 +36,9 @@ class PodGarbageCollector {
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
   bool running() const { return part_.running(); }
+  // The objects of which its memory says something, by uid or by key ("NAMESPACE/NAME", or a name)
+  // in any order: none after crash(), and at rest none that is gone.
+  std::vector<std::string> remembered() const;
 
  private:
   void on_pod(const ObjectPtr& before, const ObjectPtr& after);

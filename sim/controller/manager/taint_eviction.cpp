@@ -79,6 +79,14 @@ void TaintEviction::crash() {
   retries_.clear();
 }
 
+std::vector<std::string> TaintEviction::remembered() const {
+  std::vector<std::string> keys;
+  for (const auto& [node, taints] : tainted_) keys.push_back(node);
+  for (const auto& [key, pending] : pending_) keys.push_back(pending.uid.str());
+  for (const auto& [key, timer] : retries_) keys.push_back(key);
+  return keys;
+}
+
 void TaintEviction::on_node(const ObjectPtr& before, const ObjectPtr& after) {
   if (after == nullptr) {
     // What is pending there stays so, as upstream: the pods are gone first, or go then.

@@ -45,6 +45,9 @@ class TaintEviction {
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
   bool running() const { return part_.running(); }
+  // The objects of which its memory says something, by uid or by key ("NAMESPACE/NAME", or a name)
+  // in any order: none after crash(), and at rest none that is gone.
+  std::vector<std::string> remembered() const;
 
  private:
   // A pod whose toleration runs, or is over: then it has been evicted, or will be.

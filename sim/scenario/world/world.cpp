@@ -4,34 +4,22 @@
 #include <array>
 #include <boost/json.hpp>
 #include <functional>
-#include <list>
 
-#include "cluster/kubelet/cluster_view.hpp"
-#include "cluster/kubelet/kubelet.hpp"
 #include "cluster/scheduler/scheduler.hpp"
 #include "cluster/store/namespace_limits.hpp"
 #include "cluster/store/store.hpp"
-#include "cluster/store/store_client.hpp"
-#include "controller/host.hpp"
 #include "controller/manager/claim_protection/controller.hpp"
 #include "controller/manager/cronjob/controller.hpp"
 #include "controller/manager/disruption/controller.hpp"
 #include "controller/manager/endpoints/endpoints_controller.hpp"
 #include "controller/manager/endpoints/mirroring_controller.hpp"
 #include "controller/manager/endpoints/slice_controller.hpp"
-#include "controller/manager/gc/gc.hpp"
 #include "controller/manager/job/controller.hpp"
-#include "controller/manager/namespace_lifecycle.hpp"
-#include "controller/manager/node_lifecycle/controller.hpp"
-#include "controller/manager/pod_gc.hpp"
 #include "controller/manager/resource_quota/controller.hpp"
 #include "controller/manager/statefulset/controller.hpp"
-#include "controller/manager/taint_eviction.hpp"
 #include "controller/manager/volume_binder/binder.hpp"
 #include "controller/manager/volume_binder/protection.hpp"
 #include "controller/manager/volume_binder/provisioner.hpp"
-#include "dns/resolver.hpp"
-#include "dns/zone_feed.hpp"
 #include "objects/apps_v1.hpp"
 #include "objects/batch_v1.hpp"
 #include "objects/cronjob.hpp"
@@ -39,15 +27,11 @@
 #include "objects/limit_range.hpp"
 #include "objects/resource_quota.hpp"
 #include "objects/volumes.hpp"
-#include "scenario/systems/actors.hpp"
 #include "scenario/world/first_objects.hpp"
+#include "scenario/world/world_parts.hpp"
 
 namespace ddptwin {
 namespace {
-
-// How many past changes a watch may resume over. Informers begin to watch at once after their list;
-// each change keeps two states of an object alive.
-constexpr std::size_t watch_history = 10'000;
 
 template <class T>
 std::unique_ptr<controller::Controller> make_controller() {
@@ -100,154 +84,6 @@ constexpr std::array kinds_on_demand{
 };
 
 }  // namespace
-
-// Members end in the reverse order of their making: what calls ends before what is called.
-struct World::Parts final : Installer {
-  Parts(Loop& l, WorldOptions o, PodRuntime* r)
-      : loop(l),
-        options(std::move(o)),
-        runtime(r != nullptr && options.faults != nullptr ? &options.faults->wrap(*r) : r),
-        random(options.seed),
-        trace(loop),
-        store(loop, random.split("store"), trace, kinds, {.history = watch_history}),
-        zone({.domain = options.dns.domain,
-              .server_ip = options.dns.address,
-              .outside_names = options.dns.outside_names}),
-        resolver(loop, trace, random.split("dns"), zone) {
-    choose_kinds();
-  }
-
-  // Of a process of several controllers, that list and watch through a client of their own.
-  struct Informers {
-    std::unique_ptr<api::ApiClient> client{};
-    std::unique_ptr<api::SharedInformers> shared{};
-  };
-  // A controller with the client and the host that run it.
-  struct Hosted {
-    const char* actor = "";
-    MakeController make{};
-    std::unique_ptr<api::ApiClient> client{};
-    std::unique_ptr<api::SharedInformers> own_informers{};
-    std::unique_ptr<controller::Controller> controller{};
-    std::unique_ptr<controller::ControllerHost> host{};
-    int second = 0;  // beside another of the same name: which begin_second_controller() made it
-
-    bool is(std::string_view process) const {
-      return process == actor || process == controller->name();
-    }
-  };
-
-  // `actor` is a literal; `instance` tells those of one actor apart.
-  std::unique_ptr<api::ApiClient> client(const char* actor, std::string_view instance = {}) {
-    std::unique_ptr<api::ApiClient> made = std::make_unique<StoreClient>(loop, store, actor);
-    if (options.faults == nullptr) return made;
-    callers.push_back({actor, std::string(instance)});
-    return std::make_unique<api::FaultyClient>(
-        loop, std::move(made), api::Caller{actor, std::string(instance)}, *options.faults);
-  }
-
-  api::SharedInformers& new_manager_informers() {
-    Informers& made = manager_informers.emplace_back();
-    made.client = client(manager_actor, ddptwin::manager_informers);
-    made.shared = std::make_unique<api::SharedInformers>(loop, *made.client);
-    return *made.shared;
-  }
-  // Without `shared` it is all of its process. Without `chance` it has its own by name.
-  Hosted& add_controller(const char* actor, MakeController make, api::SharedInformers* shared,
-                         std::optional<Random> chance = std::nullopt) {
-    Hosted& hosted = controllers.emplace_back();
-    hosted.actor = actor;
-    hosted.make = std::move(make);
-    hosted.controller = hosted.make();
-    hosted.client = client(actor, hosted.controller->name());
-    if (shared == nullptr) {
-      hosted.own_informers = std::make_unique<api::SharedInformers>(loop, *hosted.client);
-      shared = hosted.own_informers.get();
-    }
-    hosted.host = std::make_unique<controller::ControllerHost>(
-        loop, *hosted.client, *shared, trace,
-        chance ? *chance : random.split(hosted.controller->name()), *hosted.controller,
-        controller::HostOptions{
-            .client_per_second = std::max<double>(options.flags.kube_api_qps, 0),
-            .client_burst = options.flags.kube_api_burst});
-    return hosted;
-  }
-  // The cluster's own, and those that systems bring.
-  struct Scheduling {
-    MakeScheduler make{};
-    std::unique_ptr<api::ApiClient> client{};
-    std::unique_ptr<SchedulerProcess> process{};
-  };
-  void add_scheduler(const char* actor, MakeScheduler make) {
-    Scheduling& added = schedulers.emplace_back();
-    added.make = std::move(make);
-    added.client = client(actor, "");
-    added.process = added.make(loop, *added.client, trace);
-  }
-  kubelet::Kubelet* kubelet_of(std::string_view node) {
-    for (auto& one : kubelets)
-      if (one->node_name() == node) return one.get();
-    return nullptr;
-  }
-
-  bool is_told_of(const KindInfo& kind) const {
-    return std::find(options.kinds.begin(), options.kinds.end(), &kind) != options.kinds.end();
-  }
-  void choose_kinds();
-
-  // What kube-controller-manager has beside its hosted controllers.
-  template <class Deed>
-  void each_manager_part(const Deed& deed) {
-    if (!garbage_collector) return;
-    deed(*garbage_collector);
-    deed(*namespaces);
-    deed(*pod_garbage);
-    if (taint_eviction) deed(*taint_eviction);
-    if (node_lifecycle) deed(*node_lifecycle);
-  }
-  void install_controller_manager();
-  void define(const KindInfo& kind, std::shared_ptr<const Schema> definition) override;
-  void admit(AdmissionPhase phase, AdmissionHook hook, const KindInfo& kind,
-             std::optional<api::Verb> verb) override;
-  void host(const char* actor, MakeController make) override;
-  void schedule(const char* actor, MakeScheduler make) override;
-  void provide(std::shared_ptr<const Object> object) override;
-  const Store& cluster() const override { return store; }
-  void add_kubelet(const NodeOptions& node);
-
-  Loop& loop;
-  WorldOptions options;
-  PodRuntime* runtime;
-  Random random;
-  Trace trace;
-  KindRegistry kinds{};
-  Store store;
-  dns::Zone zone;
-  dns::Resolver resolver;
-  std::optional<dns::Zone> empty_zone{};  // of node_resolver
-  std::unique_ptr<dns::Resolver> node_resolver{};
-  std::unique_ptr<api::ApiClient> dns_client{};
-  std::unique_ptr<dns::ZoneFeed> zone_feed{};
-  std::list<Informers> manager_informers{};  // of each process of it
-  std::vector<std::unique_ptr<api::ApiClient>> manager_clients{};
-  std::unique_ptr<GarbageCollector> garbage_collector{};
-  std::unique_ptr<NamespaceLifecycle> namespaces{};
-  std::unique_ptr<PodGarbageCollector> pod_garbage{};
-  std::unique_ptr<TaintEviction> taint_eviction{};
-  NodeHeartbeats heartbeats{};
-  std::unique_ptr<NodeLifecycle> node_lifecycle{};
-  std::list<Hosted> controllers{};
-  std::vector<ObjectPtr> provided{};
-  std::list<Scheduling> schedulers{};
-  std::unique_ptr<api::ApiClient> view_client{};
-  std::vector<std::unique_ptr<api::ApiClient>> kubelet_clients{};
-  std::shared_ptr<kubelet::ClusterView> kubelet_view{};
-  std::list<std::unique_ptr<kubelet::Kubelet>> kubelets{};
-  std::vector<api::Caller> callers{};
-  int seconds = 0;
-  bool started = false;
-  bool binds_claims = false;  // the binder runs, and has something to look at
-};
 
 // Which systems there are, and which kinds are served: options.kinds names all of them afterwards
 // that not every world has.
@@ -490,114 +326,5 @@ std::vector<std::string> World::controllers() const {
 }
 
 const std::vector<api::Caller>& World::callers() const { return parts_->callers; }
-
-bool World::crash_controller(std::string_view process) {
-  bool found = false;
-  for (Parts::Hosted& hosted : parts_->controllers) {
-    if (hosted.second != 0 || !hosted.is(process)) continue;
-    hosted.host->crash();
-    found = true;
-  }
-  if (process == manager_actor) parts_->each_manager_part([](auto& part) { part.crash(); });
-  return found;
-}
-
-bool World::start_controller(std::string_view process) {
-  bool found = false;
-  for (Parts::Hosted& hosted : parts_->controllers) {
-    if (hosted.second != 0 || !hosted.is(process)) continue;
-    if (!hosted.host->running()) hosted.host->start();
-    found = true;
-    // They end with the whole process only, whose return is told by its controllers' names.
-    if (hosted.is(manager_actor))
-      parts_->each_manager_part([](auto& part) {
-        if (!part.running()) part.start();
-      });
-  }
-  return found;
-}
-
-int World::begin_second_controller(std::string_view process) {
-  std::vector<Parts::Hosted*> firsts;
-  for (Parts::Hosted& hosted : parts_->controllers)
-    if (hosted.second == 0 && hosted.is(process)) firsts.push_back(&hosted);
-  if (firsts.empty()) return 0;
-  const int number = ++parts_->seconds;
-  api::SharedInformers* shared =
-      firsts.front()->own_informers ? nullptr : &parts_->new_manager_informers();
-  for (const Parts::Hosted* first : firsts) {
-    // Each has memory and chance of its own; what both share is the cluster.
-    const Random chance = parts_->random.split(first->controller->name())
-                              .split("second")
-                              .split(parts_->controllers.size());
-    Parts::Hosted& hosted = parts_->add_controller(first->actor, first->make, shared, chance);
-    hosted.second = number;
-    hosted.host->start();
-  }
-  return number;
-}
-
-void World::end_second_controller(int second) {
-  // What it has posted may still come back to it: it stays, without life.
-  for (Parts::Hosted& hosted : parts_->controllers)
-    if (second != 0 && hosted.second == second) hosted.host->crash();
-}
-
-void World::stop_scheduler() {
-  for (auto& one : parts_->schedulers) one.process.reset();
-}
-
-void World::start_scheduler() {
-  for (auto& one : parts_->schedulers) {
-    if (one.process) continue;
-    one.process = one.make(parts_->loop, *one.client, parts_->trace);
-    one.process->start();
-  }
-}
-
-void World::silence_node(const std::string& node) {
-  const ObjectPtr object = find(Node::info(), "", node);
-  const Time now = parts_->loop.now();
-  const Time made = object ? object->metadata.creationTimestamp.value_or(now) : now;
-  parts_->heartbeats.stop(node, NodeHeartbeats::last_of(made, now));
-}
-
-Status World::hear_node(const std::string& node) {
-  parts_->heartbeats.resume(node);
-  const ObjectPtr object = find(Node::info(), "", node);
-  if (!object) {
-    for (NodeOptions options : parts_->options.nodes) {
-      options.is_known = false;
-      if (options.name == node) return add_node(options);
-    }
-    return {};
-  }
-  auto ready = std::static_pointer_cast<Node>(object->clone());
-  if (!make_healthy(*ready, parts_->loop.now())) return {};
-  TRY_VOID(call(api::update(ready, "status"), "kubelet"));
-  return {};
-}
-
-bool World::shut_down_kubelet(std::string_view node, std::int64_t grace) {
-  kubelet::Kubelet* found = parts_->kubelet_of(node);
-  if (found != nullptr) found->shut_down(grace);
-  return found != nullptr;
-}
-
-bool World::stop_kubelet(std::string_view node) {
-  kubelet::Kubelet* found = parts_->kubelet_of(node);
-  if (found != nullptr) found->stop();
-  return found != nullptr;
-}
-
-bool World::start_kubelet(std::string_view node) {
-  kubelet::Kubelet* found = parts_->kubelet_of(node);
-  if (found != nullptr) found->start();
-  return found != nullptr;
-}
-
-void World::restart_kubelets() {
-  for (auto& kubelet : parts_->kubelets) kubelet->restart();
-}
 
 }  // namespace ddptwin

@@ -145,6 +145,16 @@ class World {
   // controller ("pytorchjob-controller") or all of one actor ("training-operator"). False: there is
   // none of that name.
   std::vector<std::string> controllers() const;
+  // What the memory of each process says something of, by key or uid (ControllerHost::remembered()
+  // and its like): for who checks that at rest nobody remembers what is gone.
+  struct Remembered {
+    std::string process{};  // "training-operator"
+    std::string part{};     // a controller of it, or the node of a kubelet
+    std::string key{};
+    bool is_gone = false;  // nothing in the cluster is called so
+    bool operator==(const Remembered&) const = default;
+  };
+  std::vector<Remembered> remembered() const;
   // Everyone who has a client of this world, where faults may act in it.
   const std::vector<api::Caller>& callers() const;
   // Ends now, perhaps between two writes, and stays away until started. kube-controller-manager as

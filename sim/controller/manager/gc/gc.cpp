@@ -49,6 +49,25 @@ void GarbageCollector::crash() {
   work_.cancel();
 }
 
+// Of an owner that nobody has seen no uid is kept: what is known of it are its dependents.
+std::vector<std::string> GarbageCollector::remembered() const {
+  std::vector<std::string> uids;
+  nodes_.each([&uids](const Node& node) {
+    if (node.place != nullptr) uids.push_back(node.object()->metadata.uid.str());
+    if (node.has_dependents())
+      for (const SharedText& uid : node.ownership->dependents) uids.push_back(uid.str());
+  });
+  for (const SharedText& uid : visiting_) uids.push_back(uid.str());
+  const auto add = [&uids](const auto& table) {
+    for (const auto& [uid, row] : table) uids.push_back(uid.str());
+  };
+  add(queued_);
+  add(again_);
+  add(failures_);
+  add(retries_);
+  return uids;
+}
+
 void GarbageCollector::watch_kind(const KindInfo& kind) {
   if (kind.kind == "Event") return;  // nobody owns through them, and there are many
   const api::Informer& informer = informers_.of(kind);

@@ -30,6 +30,9 @@ class GarbageCollector {
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
   bool running() const { return part_.running(); }
+  // The objects of which its memory says something, by uid or by key ("NAMESPACE/NAME", or a name)
+  // in any order: none after crash(), and at rest none that is gone.
+  std::vector<std::string> remembered() const;
   // A kind that came later (a custom resource definition).
   void watch_kind(const KindInfo& kind);
   // Stops looking at its queue, as a stalled collector does; what happens meanwhile is not lost.

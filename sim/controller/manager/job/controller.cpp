@@ -112,6 +112,7 @@ void JobController::accepted(const Key& key, const Step& step, const api::Respon
 std::vector<Key> JobController::remembered() const {
   std::vector<Key> keys = keys_of(back_off_);
   for (Key& key : keys_of(next_back_off_)) keys.push_back(std::move(key));
+  keys.insert(keys.end(), released_.begin(), released_.end());
   return keys;
 }
 

@@ -102,6 +102,18 @@ void NodeLifecycle::crash() {
   next_pass_.cancel();
 }
 
+std::vector<std::string> NodeLifecycle::remembered() const {
+  std::vector<std::string> names(known_.begin(), known_.end());
+  names.insert(names.end(), retry_pods_.begin(), retry_pods_.end());
+  for (const ObjectPtr& node : gone_) names.push_back(node->metadata.name.str());
+  for (const auto& [name, context] : why_) names.push_back(name);
+  for (const auto& [zone, queue] : zones_)
+    for (const std::string& name : queue.nodes()) names.push_back(name);
+  // What is tried again is told before the node's name.
+  for (const auto& [what, timer] : retries_) names.push_back(what.substr(what.find(' ') + 1));
+  return names;
+}
+
 // ---- what is heard -----------------------------------------------------------------------------
 
 void NodeLifecycle::on_node(const ObjectPtr& before, const ObjectPtr& after) {

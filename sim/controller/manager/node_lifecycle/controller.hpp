@@ -39,6 +39,9 @@ class NodeLifecycle {
   // The process ends now, perhaps between two writes; a call under way may still happen.
   void crash();
   bool running() const { return part_.running(); }
+  // The objects of which its memory says something, by uid or by key ("NAMESPACE/NAME", or a name)
+  // in any order: none after crash(), and at rest none that is gone.
+  std::vector<std::string> remembered() const;
   // A node that this process has long known when the cluster begins: no event tells of it.
   void know(const std::string& node) { known_.insert(node); }
 

@@ -39,6 +39,8 @@ class EvictionQueue {
   // A node is taken once until it is removed, done or not. `context` is what became of it.
   void add(const std::string& node, std::uint64_t context);
   void remove(const std::string& node);
+  // Those that were added and not removed.
+  const std::set<std::string, std::less<>>& nodes() const { return taken_; }
 
   struct Entry {
     std::string node{};
