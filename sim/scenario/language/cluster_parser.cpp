@@ -283,7 +283,7 @@ constexpr std::array cluster_fields{
     ClusterField{
         "outsideNames", "a map of addresses",
         "what names outside the cluster are, each to an address or a list of them, for its "
-        "DNS; default: there are none, and all of them are NXDOMAIN",
+        "DNS; default: there are none, all of them are NXDOMAIN, and a note tells who asked",
         &read_outside_names},
     ClusterField{"flags", "a map", "what the control plane's processes are started with",
                  [](const YamlNode& node, Scenario& to, const ParseContext& context) {

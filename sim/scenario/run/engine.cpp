@@ -41,6 +41,7 @@ Engine::Engine(Loop& loop, Trace& trace, api::ApiClient& client, const Scenario&
       containers_(std::move(containers)),
       on_over_(std::move(over)),
       lane_(loop.new_lane()),
+      outside_names_(scenario, observer_),
       invariants_(scenario.invariants),
       expectations_(scenario.expectations, observer_) {
   if (auto step = apply_manifests(scenario)) all_steps_.push_back(std::move(*step));
@@ -67,6 +68,7 @@ void Engine::start() {
 
 void Engine::on_record(const Record& record) {
   observer_.on_record(record);
+  outside_names_.on_record(record);
   invariants_.on_record(record);
   if (stage_ == Stage::idle) return;
   if (stage_ == Stage::over) {  // the world goes on, and what it breaks then is told then

@@ -12,6 +12,7 @@
 #include "runtime/runtime.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/judge/expect.hpp"
+#include "scenario/judge/outside_names.hpp"
 #include "scenario/run/scale_to_zero.hpp"
 
 namespace ddptwin::scenario {
@@ -68,6 +69,7 @@ class Engine {
   void pass();
 
   const Observer& observer() const { return observer_; }
+  const OutsideNames& outside_names() const { return outside_names_; }
   void watch_host() { observer_.watch_host(); }  // before start(): it is a real run
   const std::vector<StepResult>& steps() const { return steps_; }
   const std::vector<ExpectationResult>& expectations() const { return expectations_.results(); }
@@ -148,6 +150,7 @@ class Engine {
   std::function<void()> on_over_;
   Lane lane_;
   Observer observer_{};
+  OutsideNames outside_names_;
   InvariantWatch invariants_;
   Expectations expectations_;
   ScaleToZero scale_to_zero_{};

@@ -297,6 +297,7 @@ RunResult result_of(const Scenario& scenario, const Engine& engine) {
   result.stand_in_shape = scenario.stand_ins;
   result.pods = pods_of(engine.observer());
   result.ends = engine.ends();
+  result.notes = engine.outside_names().notes();
   result.nothing_ran = result.ends.empty() && scenario.steps.empty() && !says_an_end(scenario);
   return result;
 }
@@ -306,6 +307,7 @@ void print_verdicts(std::ostream& out, const RunResult& result) {
   print_judged(out, "expected", result.expectations);
   print_judged(out, "fault", result.faults);
   print_invariants(out, result.invariants);
+  for (const std::string& note : result.notes) out << fmt::format("  note    {}\n", note);
   for (const auto& [name, reason] : result.invariants_off)
     out << fmt::format("  off     invariant {}: {}\n", name, reason);
   if (result.trace_hash)
@@ -365,6 +367,7 @@ json::value to_json(const RunResult& result) {
                       {"standIns", std::move(stand_ins)},
                       {"pods", std::move(pods)},
                       {"ends", json::value_from(result.ends)},
+                      {"notes", json::value_from(result.notes)},
                       {"artefacts", result.artefacts},
                       {"repeat", result.repeat()}};
   if (result.trace_hash) {

@@ -52,6 +52,7 @@ struct RunResult {
   std::map<std::string, std::string> invariants_off{};  // name to reason
   std::vector<StandIn> stand_ins{};                     // what was not the real thing
   StandInShape stand_in_shape{};
+  std::vector<std::string> notes{};  // what is not as a cluster has it
   std::vector<PodEnd> pods{};
   std::vector<std::string> ends{};  // how each job and each pod of its own ended, the bad first
   std::string artefacts{};          // the folder, or empty
