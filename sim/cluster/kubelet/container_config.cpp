@@ -204,9 +204,9 @@ RawJson linux_of(const PodContext& context, const Container& container) {
 // As the NVIDIA plugin tells of the devices it gives. The pod's own variable of that name comes
 // after it and holds.
 void tell_devices(EnvValues& variables, const PodContext& context, const Container& container) {
-  if (!context.settings->gpu_plugin) return;
+  if (context.devices == nullptr || context.node == nullptr) return;
   const std::vector<std::string> granted =
-      granted_gpus(*context.pod, context.node.get(), container);
+      context.devices->told(*context.pod, *context.node, container);
   if (granted.empty()) return;
   const std::string name = "NVIDIA_VISIBLE_DEVICES";
   const auto at = std::lower_bound(variables.begin(), variables.end(), name,

@@ -133,12 +133,16 @@ TEST(ContainerConfig, TellsOfTheGpusThatTheLimitGrants) {
     PodContext context = cluster.context();
     auto node = std::make_shared<Node>(*context.node);
     node->status.allocatable.edit()["nvidia.com/gpu"] = *Quantity::parse(on_node);
+    node->status.capacity = node->status.allocatable;
     context.node = node;
+    Devices devices("n");
+    EXPECT_FALSE(devices.allocate(*context.pod, *node, [](std::string_view) { return true; }));
+    context.devices = &devices;
     const auto config = container_config(context, cluster.container(), 0, image, {});
     return config ? variable_of(*config, "NVIDIA_VISIBLE_DEVICES") : config.error().message;
   };
   const std::string two = "resources: {limits: {nvidia.com/gpu: 2}}";
-  EXPECT_THAT(devices_of(two, "8"), testing::MatchesRegex("GPU-.*00,GPU-.*01"));
+  EXPECT_EQ(devices_of(two, "8"), Devices("n").uuid(0) + "," + Devices("n").uuid(1));
   EXPECT_EQ(devices_of(two, "0"), "");
   EXPECT_EQ(devices_of("resources: {limits: {cpu: 2}}", "8"), "");
   EXPECT_EQ(devices_of(two + ", env: [{name: NVIDIA_VISIBLE_DEVICES, value: none}]", "8"), "none");

@@ -1,6 +1,9 @@
 #include "cluster/kubelet/kubelet.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/json.hpp>
 
 #include "api/informer.hpp"
 #include "cluster/kubelet/admission.hpp"
@@ -33,7 +36,8 @@ struct Kubelet::Machine {
         options(std::move(options_)),
         lane(loop.new_lane()),
         view(options.view ? options.view : std::make_shared<ClusterView>(loop_, client_, runtime_)),
-        inventory(runtime_) {}
+        inventory(runtime_),
+        devices(options.node_name) {}
 
   Loop& loop;
   api::ApiClient& client;
@@ -43,6 +47,8 @@ struct Kubelet::Machine {
   Lane lane;
   std::shared_ptr<ClusterView> view;
   Inventory inventory;
+  Devices devices;
+  bool devices_untold = false;  // the Node's allocatable is not yet what they make it
 };
 
 // All that a kubelet keeps in memory.
@@ -62,6 +68,7 @@ class Kubelet::Process {
                       .lane = machine.lane,
                       .began = machine.loop.now(),
                       .inventory = machine.inventory,
+                      .devices = machine.devices,
                       .client = machine.client,
                       .runtime = machine.runtime,
                       .view = *machine.view,
@@ -111,6 +118,15 @@ class Kubelet::Process {
     return uids;
   }
 
+  // With the node's next status.
+  void tell_devices() {
+    if (!machine_.devices_untold || node_status_.pending()) return;
+    node_status_ = machine_.loop.at(machine_.lane, node_->next_tick(clocks().node_status), [this] {
+      node_status_ = {};
+      write_devices();
+    });
+  }
+
  private:
   const KubeletClocks& clocks() const { return machine_.options.clocks; }
   static api::Target pods_target(const Machine& machine) {
@@ -131,6 +147,7 @@ class Kubelet::Process {
         machine_.view->synced() && machine_.view->node(machine_.options.node_name) != nullptr;
     if (ready) {
       evictor_.begin();
+      tell_devices();
       pods_.start();
       return wait_for_pods();
     }
@@ -174,6 +191,23 @@ class Kubelet::Process {
         [this, uid, alive = std::weak_ptr<NodeContext>(node_)](Result<void>) {
           if (!alive.expired()) machine_.inventory.remove_pod(uid);
         });
+  }
+
+  void write_devices() {
+    const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
+    if (!node) return;
+    const auto capacity = node->status.capacity.find(gpu_resource);
+    if (capacity == node->status.capacity.end()) return;
+    machine_.devices_untold = false;
+    const std::string healthy =
+        fmt::format("{}", machine_.devices.healthy(capacity->second.value()));
+    const Json body = {{"status", boost::json::object{{"allocatable", {{gpu_resource, healthy}}}}}};
+    machine_.client.call(api::patch(*node, api::PatchType::strategic, body, "status"),
+                         [this, alive = std::weak_ptr<NodeContext>(node_)](const auto& answer) {
+                           if (answer || alive.expired()) return;
+                           machine_.devices_untold = true;
+                           tell_devices();
+                         });
   }
 
   void on_view(const Object& object) {
@@ -239,11 +273,23 @@ class Kubelet::Process {
     admit(worker);
   }
 
-  // Upstream asks for the node's own state first.
+  // Upstream asks for the node's own state first, then the device manager, then the predicates.
   std::optional<PodVerdict> refuse(PodWorker& worker, const Node& node,
-                                   const std::vector<PodClaim>& others) const {
+                                   const std::vector<PodClaim>& others) {
     if (auto verdict = evictor_.refuse(*worker.pod()->spec)) return verdict;
-    return refuse_pod(worker.claim(), node, others);
+    if (auto verdict = allocate_devices(*worker.pod(), node)) return verdict;
+    auto verdict = refuse_pod(worker.claim(), node, others);
+    if (verdict) machine_.devices.release(worker.pod()->metadata.uid.view());
+    return verdict;
+  }
+
+  std::optional<PodVerdict> allocate_devices(const Pod& pod, const Node& node) {
+    if (!machine_.options.settings->gpu_plugin) return std::nullopt;
+    return machine_.devices.allocate(pod, node, [this](std::string_view uid) {
+      return std::any_of(workers_.begin(), workers_.end(), [uid](const auto& one) {
+        return one.first == uid && one.second->occupies();
+      });
+    });
   }
 
   void admit(PodWorker& worker) {
@@ -255,6 +301,7 @@ class Kubelet::Process {
   void bury(const SharedText& uid) {
     const auto at = workers_.find(uid);
     if (at == workers_.end() || !at->second->is_over()) return;
+    machine_.devices.release(uid.view());
     workers_.erase(at);
     machine_.inventory.remove_pod(uid);
   }
@@ -286,7 +333,7 @@ class Kubelet::Process {
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};
-  Timer view_timer_{};
+  Timer view_timer_{}, node_status_{};
 };
 
 Kubelet::Kubelet(Loop& loop, api::ApiClient& client, Trace& trace, PodRuntime& runtime,
@@ -312,6 +359,14 @@ bool Kubelet::evict(std::string_view namespace_, std::string_view name, PodVerdi
   return process_->evict(std::string(namespace_) + "/" + std::string(name), std::move(verdict),
                          grace);
 }
+
+void Kubelet::set_device_healthy(std::int64_t number, bool healthy) {
+  if (!machine_->devices.set_healthy(number, healthy)) return;
+  machine_->devices_untold = true;
+  if (process_) process_->tell_devices();
+}
+
+const Devices& Kubelet::devices() const { return machine_->devices; }
 
 void Kubelet::shut_down(std::int64_t grace) {
   if (process_) process_->shut_down(grace);

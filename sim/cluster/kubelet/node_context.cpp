@@ -64,6 +64,7 @@ PodContext NodeContext::pod_context(const std::shared_ptr<const Pod>& pod) {
   const Text& namespace_ = pod->metadata.namespace_;
   context.pod = pod;
   context.node = view.node(options.node_name);
+  if (options.settings->gpu_plugin) context.devices = &devices;
   context.node_ip = host_of(context.node).ip.str();
   context.pod_ips = inventory.state(pod->metadata.uid)->ips;
   context.services = view.services(namespace_);

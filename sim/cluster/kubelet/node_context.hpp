@@ -11,6 +11,7 @@
 #include "cluster/kubelet/back_off.hpp"
 #include "cluster/kubelet/cluster_view.hpp"
 #include "cluster/kubelet/image_puller.hpp"
+#include "cluster/kubelet/devices.hpp"
 #include "cluster/kubelet/inventory.hpp"
 #include "cluster/kubelet/options.hpp"
 #include "cluster/kubelet/pod_context.hpp"
@@ -29,6 +30,7 @@ struct NodeParts {
   Time began;  // of the process
   Timer relist_timer{};
   Inventory& inventory;
+  Devices& devices;
   api::ApiClient& client;
   PodRuntime& runtime;
   ClusterView& view;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/kubelet/devices.hpp"
 #include "cluster/kubelet/node_settings.hpp"
 #include "core/result.hpp"
 #include "objects/core_v1.hpp"
@@ -53,6 +54,7 @@ struct PodContext {
   std::function<VolumePtr(std::string_view name)> find_volume{};
 
   Cow<NodeSettings> settings{};
+  const Devices* devices = nullptr;  // null: no plugin announces any
   Time config_seen{};  // when the kubelet first saw this version of the pod
 
   // Absent: every hostPath is what its volume says it should be.

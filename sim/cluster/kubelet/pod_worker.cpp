@@ -6,6 +6,7 @@
 #include "cluster/kubelet/phase.hpp"
 #include "cluster/kubelet/restart_policy.hpp"
 #include "cluster/kubelet/sync_pass.hpp"
+#include "cluster/kubelet/volumes.hpp"
 #include "core/concat.hpp"
 
 namespace ddptwin::kubelet {

@@ -179,41 +179,6 @@ std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& c
   return limit.zero() ? std::nullopt : std::optional(limit.value());
 }
 
-namespace {
-
-// Of each pod's devices so many have fallen off the bus.
-std::int64_t lost_gpus(const Node& node) {
-  const Text* told = node.metadata.label(lost_gpus_label);
-  return told == nullptr ? 0 : whole_number<std::int64_t>(told->view()).value_or(0);
-}
-
-}  // namespace
-
-std::vector<std::string> granted_gpus(const Pod& pod, const Node* node,
-                                      const Container& container) {
-  constexpr std::string_view gpu = "nvidia.com/gpu";
-  if (node == nullptr || amount(node->status.allocatable, gpu).zero()) return {};
-  std::vector<std::string> granted;
-  const auto grant = [&](std::int64_t from) {
-    const std::int64_t count = amount(container.resources.limits, gpu).value() - lost_gpus(*node);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::string pod_uid = pod.metadata.uid.str();
-      const std::string_view stem(pod_uid.data(),
-                                  pod_uid.size() - std::min<std::size_t>(2, pod_uid.size()));
-      granted.push_back(fmt::format("GPU-{}{:02x}", stem, from + i));
-    }
-  };
-  // An init container has them before the main ones do.
-  for (const Container& each : pod.spec->initContainers)
-    if (&each == &container) grant(0);
-  std::int64_t index = 0;  // within the pod
-  for (const Container& each : pod.spec->containers) {
-    if (&each == &container) grant(index);
-    index += amount(each.resources.limits, gpu).value();
-  }
-  return granted;
-}
-
 std::int64_t oom_score_adj(const PodSpec& spec, const Node* node, const Container& container) {
   const QosClass qos = qos_class(spec);
   if (spec.priority.value_or(0) >= node_critical || qos == QosClass::guaranteed)

@@ -36,12 +36,6 @@ RawJson sandbox_resources(const PodSpec& spec);
 RawJson overhead_resources(const PodSpec& spec);  // empty without an overhead
 // The container's memory limit in bytes, its own or the pod's.
 std::optional<std::int64_t> memory_limit(const PodSpec& spec, const Container& container);
-// A label of a node whose value is how many of a pod's devices do not answer there.
-inline constexpr std::string_view lost_gpus_label = "ddptwin.dev/lost-gpus";
-// The devices that the node's plugin gives it for its limit of nvidia.com/gpu: their UUIDs
-// (spec/gpu.md §3); none where the node has no such plugin. They are made of the pod's: no two
-// pods of a node are given the same.
-std::vector<std::string> granted_gpus(const Pod& pod, const Node* node, const Container& container);
 // `node`: whose memory the requests are measured by; null: none is known.
 std::int64_t oom_score_adj(const PodSpec& spec, const Node* node, const Container& container);
 
