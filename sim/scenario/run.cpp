@@ -138,6 +138,8 @@ Status RealRun::start(const std::vector<NamedImage>& images) {
   write_notes(world.trace(), images, scenario_, Mode::real);
   for (const std::string& note : cluster_->runtime().host_notes())
     write_note(world.trace(), "kubelet", "host", note);
+  cluster_->runtime().on_note(
+      [&world](const std::string& note) { write_note(world.trace(), "kubelet", "host", note); });
   if (injector_) TRY_VOID(injector_->start());
   engine_->start();
   return {};

@@ -142,6 +142,9 @@ MakeNccl load_nccl_module() {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   const std::string file = (self.parent_path() / nccl_module_file).string();
   void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr)  // in a pod its own folder is out of sight
+    module = ::dlopen((std::string("/usr/local/bin/") + nccl_module_file).c_str(),
+                      RTLD_NOW | RTLD_GLOBAL);
   void* function = module == nullptr ? nullptr : ::dlsym(module, nccl_module_function);
   if (function == nullptr) throw PythonError("RuntimeError", ::dlerror());
   return reinterpret_cast<MakeNccl>(function);

@@ -21,6 +21,7 @@ class SandboxTest : public testing::Test {
   void SetUp() override {
     ProcessRuntime::Options options;
     options.supervisor = DDPTWIN_BINARY_DIR "/bin/ddptwin-sandbox";
+    options.device_folder = device_folder;
     auto started = ProcessRuntime::start(loop, std::move(options));
     ASSERT_TRUE(started) << started.error().text();
     runtime = std::move(*started);
@@ -101,6 +102,7 @@ class SandboxTest : public testing::Test {
     return until([&] { return log_of(id).find(text) != std::string::npos; });
   }
 
+  std::string device_folder = "/dev";  // where GPUs of this machine are found
   boost::asio::io_context io;
   RealLoop loop{io};
   std::vector<RuntimeEvent> events;

@@ -52,6 +52,7 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
   configure.warm_workers = options.warm_workers;
   configure.tools = std::move(options.tools);
   for (const std::string& tool : {configure.worker, beside_us("ddptwin-worker-gloo"),
+                                  beside_us("ddptwin-worker-nccl.so"),
                                   beside_us("ddptwin-stand-in"), beside_us("atlctl")}) {
     if (!tool.empty()) configure.tools.push_back(tool);
   }
@@ -60,6 +61,7 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
   TRY(auto supervisor, sandbox::SupervisorClient::start(loop, program, configure));
   std::unique_ptr<ProcessRuntime> runtime(new ProcessRuntime(loop, std::move(supervisor)));
   runtime->stand_in_ = std::move(options.stand_in);
+  runtime->gpus_ = Gpus(std::move(options.device_folder), beside_us("ddptwin-nvidia-smi"));
   return runtime;
 }
 
@@ -104,6 +106,10 @@ void ProcessRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
 
 const std::vector<std::string>& ProcessRuntime::host_notes() const {
   return supervisor_->host_notes();
+}
+
+void ProcessRuntime::on_note(std::function<void(const std::string&)> noted) {
+  gpus_.on_note(std::move(noted));
 }
 
 void ProcessRuntime::on_lost(std::function<void(const Error&)> lost) { lost_ = std::move(lost); }

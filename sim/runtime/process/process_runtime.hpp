@@ -12,6 +12,7 @@
 #include "core/real_loop.hpp"
 #include "runtime/images/image.hpp"
 #include "runtime/port_request.hpp"
+#include "runtime/process/gpus.hpp"
 #include "runtime/process/output_pipe.hpp"
 #include "runtime/process/pod_addresses.hpp"
 #include "runtime/process/supervisor_client.hpp"
@@ -31,6 +32,7 @@ class ProcessRuntime final : public PodRuntime {
     std::vector<std::string> visible{};  // host folders under /tmp or /run that pods must see
     // What stands in for the command of a container, or for one beside it; empty: it runs as it is.
     std::function<std::vector<std::string>(const ContainerConfig&, const Image&)> stand_in{};
+    std::string device_folder = "/dev";  // where this machine's GPUs are found
   };
 
   // Reason::unsupported_machine where the kernel refuses what sandboxes need.
@@ -59,6 +61,8 @@ class ProcessRuntime final : public PodRuntime {
 
   // What pods see of this host otherwise than its own tree, a sentence for each folder.
   const std::vector<std::string>& host_notes() const;
+  // The same of what comes up while pods run; each once.
+  void on_note(std::function<void(const std::string&)> noted);
 
   // Called once if the supervisor dies, before anything else hears of it. All pods have died with
   // it, which is no failure of theirs: no container is reported as exited, what waits for an answer
@@ -167,6 +171,7 @@ class ProcessRuntime final : public PodRuntime {
   std::function<void(const RuntimeEvent&)> listener_;
   std::function<void(const Error&)> lost_;
   std::function<std::vector<std::string>(const ContainerConfig&, const Image&)> stand_in_;
+  Gpus gpus_{"", ""};
   std::unique_ptr<sandbox::SupervisorClient> supervisor_;  // last: its end is the first
 };
 

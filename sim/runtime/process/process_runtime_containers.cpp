@@ -215,6 +215,7 @@ sandbox::StartContainer ProcessRuntime::start_request(const Container& container
   request.mounts = container.mounts;
   for (Mount& mount : environment_mounts(described.python))
     request.mounts.push_back(std::move(mount));
+  for (Mount& mount : gpus_.mounts(config.env)) request.mounts.push_back(std::move(mount));
   request.termination_path = config.termination_log;
   request.memory_limit = config.memory_limit ? static_cast<std::uint64_t>(*config.memory_limit) : 0;
   request.read_only_root = read_only_root(config.linux_);

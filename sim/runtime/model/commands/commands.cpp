@@ -12,6 +12,7 @@
 #include "runtime/model/commands/stand_in.hpp"
 #include "runtime/model/programs/atlctl.hpp"
 #include "runtime/model/programs/network.hpp"
+#include "runtime/model/programs/nvidia_smi.hpp"
 #include "runtime/model/programs/small.hpp"
 #include "runtime/model/programs/text.hpp"
 #include "runtime/model/rank/rank.hpp"

@@ -8,7 +8,7 @@
 #include "runtime/model/network.hpp"
 #include "runtime/model/programs/atl_check.hpp"
 #include "runtime/model/programs/atl_debug.hpp"
-#include "runtime/model/programs/small.hpp"
+#include "runtime/model/programs/nvidia_smi.hpp"
 #include "runtime/model/resolver.hpp"
 
 namespace ddptwin::model {

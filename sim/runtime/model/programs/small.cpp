@@ -112,54 +112,6 @@ class Timeout final : public Program {
   bool late_ = false;
 };
 
-// Of the devices that the container was granted, nothing is known but how many.
-class NvidiaSmi final : public Program {
- public:
-  explicit NvidiaSmi(std::vector<std::string> argv) : argv_(std::move(argv)) {}
-
-  void start(Process& process) override {
-    const int gpus = granted_gpus(process);
-    if (gpus == 0) {
-      constexpr int not_found_code = 127;
-      process.print_error("nvidia-smi: command not found");
-      return process.exit(not_found_code);
-    }
-    const std::string queried = value_of("--query-gpu=");
-    const std::string format = value_of("--format=");
-    if (!queried.empty() && format.find("noheader") == format.npos) process.print(queried);
-    for (int gpu = 0; gpu < gpus; ++gpu) {
-      const std::string name = fmt::format("NVIDIA GPU (UUID: GPU-{:08x})", gpu);
-      process.print(queried.empty() ? fmt::format("GPU {}: {}", gpu, name)
-                                    : row(queried, gpu, gpus));
-    }
-    process.exit(0);
-  }
-
- private:
-  std::string value_of(std::string_view option) const {
-    for (const std::string& word : argv_)
-      if (word.starts_with(option)) return word.substr(option.size());
-    return {};
-  }
-
-  static std::string row(std::string_view queried, int gpu, int gpus) {
-    std::string line;
-    for (;;) {
-      const std::string_view field = queried.substr(0, queried.find(','));
-      line += field == "index"                         ? std::to_string(gpu)
-              : field == "count"                       ? std::to_string(gpus)
-              : field == "uuid" || field == "gpu_uuid" ? fmt::format("GPU-{:08x}", gpu)
-              : field == "name" || field == "gpu_name" ? std::string("NVIDIA GPU")
-                                                       : std::string("[N/A]");
-      if (field.size() == queried.size()) return line;
-      queried.remove_prefix(field.size() + 1);
-      line += ", ";
-    }
-  }
-
-  std::vector<std::string> argv_;
-};
-
 class Test final : public Program {
  public:
   explicit Test(std::vector<std::string> argv) : argv_(std::move(argv)) {}
@@ -423,25 +375,6 @@ std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv) {
 std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv,
                                       std::unique_ptr<Program> program) {
   return std::make_unique<Timeout>(time, std::move(argv), std::move(program));
-}
-
-int granted_gpus(const Process& process) {
-  const std::string_view devices = process.env("NVIDIA_VISIBLE_DEVICES");
-  if (devices.empty() || devices == "all" || devices == "void" || devices == "none") return 0;
-  return static_cast<int>(std::count(devices.begin(), devices.end(), ',')) + 1;
-}
-
-std::unique_ptr<Program> make_nvidia_smi(const std::vector<std::string>& argv) {
-  return std::make_unique<NvidiaSmi>(argv);
-}
-
-std::string unknown_of_nvidia_smi(const std::vector<std::string>& argv) {
-  for (std::size_t i = 1; i < argv.size(); ++i) {
-    const bool known = argv[i] == "-L" || argv[i] == "--list-gpus" || argv[i] == "$" ||
-                       argv[i].starts_with("--query-gpu=") || argv[i].starts_with("--format=csv");
-    if (!known) return "nvidia-smi with " + argv[i];
-  }
-  return {};
 }
 
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv) {

@@ -1,4 +1,4 @@
-// The small programs of an image: true, false, sleep, echo, test, timeout, nvidia-smi. Those that
+// The small programs of an image: true, false, sleep, echo, test, timeout. Those that
 // read and write text: text.hpp; that ask the network: network.hpp.
 #pragma once
 
@@ -31,12 +31,6 @@ std::unique_ptr<Program> make_echo(const std::vector<std::string>& argv);
 // it; null: there is none of that name.
 std::unique_ptr<Program> make_timeout(Duration time, std::vector<std::string> argv,
                                       std::unique_ptr<Program> program);
-// How many devices the container was granted, as a GPU plugin tells it: one entry a device.
-int granted_gpus(const Process& process);
-// Lists them: -L, or --query-gpu=... --format=csv. Without any there is no such program.
-std::unique_ptr<Program> make_nvidia_smi(const std::vector<std::string>& argv);
-// What of it the model does not know; empty: all is known.
-std::string unknown_of_nvidia_smi(const std::vector<std::string>& argv);
 std::unique_ptr<Program> make_test(const std::vector<std::string>& argv);
 
 }  // namespace ddptwin::model

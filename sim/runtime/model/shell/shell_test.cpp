@@ -507,9 +507,9 @@ TEST(Shell, nvidia_smi_lists_what_was_granted) {
     EXPECT_EQ(pods.exit_code("pod-0"), 0);
     Strings said;
     for (const TestPods::Line& line : pods.lines()) said.push_back(line.text);
-    EXPECT_EQ(said, granted
-                        ? Strings({"/usr/bin/nvidia-smi", "0, NVIDIA GPU", "1, NVIDIA GPU", "2"})
-                        : Strings({"nvidia-smi: command not found", "0"}));
+    EXPECT_EQ(said, granted ? Strings({"/usr/bin/nvidia-smi", "0, NVIDIA H100 80GB HBM3",
+                                       "1, NVIDIA H100 80GB HBM3", "2"})
+                            : Strings({"nvidia-smi: command not found", "0"}));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/model/kernel.hpp"
-#include "runtime/model/programs/small.hpp"
+#include "runtime/model/programs/nvidia_smi.hpp"
 #include "runtime/model/torchrun/messages.hpp"
 #include "runtime/model/torchrun/workers.hpp"
 
