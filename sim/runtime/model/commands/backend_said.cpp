@@ -1,7 +1,7 @@
 #include "runtime/model/commands/backend_said.hpp"
 
 #include "runtime/model/commands/at_hand.hpp"
-#include "runtime/model/programs/small.hpp"
+#include "runtime/model/programs/nvidia_smi.hpp"
 
 namespace ddptwin::model {
 

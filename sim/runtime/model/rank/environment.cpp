@@ -9,7 +9,7 @@
 
 #include "core/numbers.hpp"
 #include "runtime/model/messages.hpp"
-#include "runtime/model/programs/small.hpp"
+#include "runtime/model/programs/nvidia_smi.hpp"
 #include "runtime/model/torchrun/options.hpp"
 
 namespace ddptwin::model {
