@@ -5,7 +5,7 @@ find_package(Boost 1.81 REQUIRED COMPONENTS json url)
 find_package(Threads REQUIRED)
 
 option(DDPTWIN_TESTS "Build the tests" ON)
-option(DDPTWIN_PROPERTIES "Build the property tests too, three tenths of what all takes" ON)
+option(DDPTWIN_ROOM_TESTS "Build the unit tests of the rooms and the property tests too, half of what all takes" ON)
 option(DDPTWIN_BENCH "Build the benchmarks" OFF)
 option(DDPTWIN_FUZZ "Build the entries of fuzz/ with libFuzzer (clang; preset fuzz)" OFF)
 option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
@@ -158,11 +158,14 @@ function(ddptwin_library name)
   target_precompile_headers(ddptwin_${name} REUSE_FROM ddptwin_pch)
 endfunction()
 
+set(ddptwin_rooms "${PROJECT_SOURCE_DIR}/sim")
+
 # ddptwin_test(NAME [LABEL label] [PCH target] [DEPENDS target...]): the test program ddptwin_NAME_test from this
 # folder's *_test.cpp. The label (unit when absent) is what ctest -L selects by; PCH has other precompiled headers
 # than those of all tests.
 function(ddptwin_test name)
-  if(NOT DDPTWIN_TESTS)
+  cmake_path(IS_PREFIX ddptwin_rooms "${CMAKE_CURRENT_SOURCE_DIR}" of_a_room)
+  if(NOT DDPTWIN_TESTS OR (of_a_room AND NOT DDPTWIN_ROOM_TESTS))
     return()
   endif()
   cmake_parse_arguments(arg "" "LABEL;PCH" "DEPENDS;EXCLUDE" ${ARGN})
