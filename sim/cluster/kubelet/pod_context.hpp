@@ -55,7 +55,7 @@ struct PodContext {
 
   Cow<NodeSettings> settings{};
   const Devices* devices = nullptr;  // null: no plugin announces any
-  Time config_seen{};  // when the kubelet first saw this version of the pod
+  Time config_seen{};                // when the kubelet first saw this version of the pod
 
   // Absent: every hostPath is what its volume says it should be.
   std::function<PathKind(const std::string& path)> path_kind{};

@@ -51,9 +51,9 @@ Result<std::unique_ptr<ProcessRuntime>> ProcessRuntime::start(RealLoop& loop, Op
   configure.worker = options.worker.empty() ? beside_us("ddptwin-worker") : options.worker;
   configure.warm_workers = options.warm_workers;
   configure.tools = std::move(options.tools);
-  for (const std::string& tool : {configure.worker, beside_us("ddptwin-worker-gloo"),
-                                  beside_us("ddptwin-worker-nccl.so"),
-                                  beside_us("ddptwin-stand-in"), beside_us("atlctl")}) {
+  for (const std::string& tool :
+       {configure.worker, beside_us("ddptwin-worker-gloo"), beside_us("ddptwin-worker-nccl.so"),
+        beside_us("ddptwin-stand-in"), beside_us("atlctl")}) {
     if (!tool.empty()) configure.tools.push_back(tool);
   }
   configure.visible = std::move(options.visible);
