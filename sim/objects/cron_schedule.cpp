@@ -18,45 +18,6 @@ constexpr std::array<std::string_view, 12> month_names{"jan", "feb", "mar", "apr
 constexpr std::array<std::string_view, 7> day_names{"sun", "mon", "tue", "wed",
                                                     "thu", "fri", "sat"};
 
-// Their clocks stand still the year round, by the rules of 2026.
-struct Zone {
-  std::string_view name;
-  std::chrono::minutes offset;
-};
-constexpr std::array zones{Zone{"UTC", 0min},
-                           Zone{"Etc/UTC", 0min},
-                           Zone{"Etc/UCT", 0min},
-                           Zone{"Etc/Zulu", 0min},
-                           Zone{"Etc/GMT", 0min},
-                           Zone{"GMT", 0min},
-                           Zone{"America/Argentina/Buenos_Aires", -3h},
-                           Zone{"America/Bogota", -5h},
-                           Zone{"America/Mexico_City", -6h},
-                           Zone{"America/Phoenix", -7h},
-                           Zone{"America/Sao_Paulo", -3h},
-                           Zone{"Asia/Bangkok", 7h},
-                           Zone{"Asia/Calcutta", 5h + 30min},
-                           Zone{"Asia/Chongqing", 8h},
-                           Zone{"Asia/Dubai", 4h},
-                           Zone{"Asia/Ho_Chi_Minh", 7h},
-                           Zone{"Asia/Hong_Kong", 8h},
-                           Zone{"Asia/Jakarta", 7h},
-                           Zone{"Asia/Kolkata", 5h + 30min},
-                           Zone{"Asia/Kuala_Lumpur", 8h},
-                           Zone{"Asia/Manila", 8h},
-                           Zone{"Asia/Riyadh", 3h},
-                           Zone{"Asia/Seoul", 9h},
-                           Zone{"Asia/Shanghai", 8h},
-                           Zone{"Asia/Singapore", 8h},
-                           Zone{"Asia/Taipei", 8h},
-                           Zone{"Asia/Tokyo", 9h},
-                           Zone{"Australia/Brisbane", 10h},
-                           Zone{"Europe/Istanbul", 3h},
-                           Zone{"Europe/Moscow", 3h},
-                           Zone{"Japan", 9h},
-                           Zone{"PRC", 8h},
-                           Zone{"Singapore", 8h}};
-
 struct Field {
   unsigned min, max;
   Names names;  // of min and those that follow
@@ -164,12 +125,6 @@ bool has(std::uint64_t bits, unsigned value) { return (bits >> value & 1U) != 0;
 
 }  // namespace
 
-std::optional<Duration> zone_offset(std::string_view zone) {
-  const auto found = std::find_if(zones.begin(), zones.end(),
-                                  [zone](const Zone& one) { return one.name == zone; });
-  return found == zones.end() ? std::nullopt : std::optional<Duration>(found->offset);
-}
-
 Result<CronSchedule> CronSchedule::parse(std::string_view text) {
   if (text.empty()) return refuse("empty spec string");
   CronSchedule schedule;
@@ -208,32 +163,37 @@ Result<CronSchedule> CronSchedule::parse(std::string_view text) {
   return schedule;
 }
 
-std::optional<Time> CronSchedule::next(Time after) const {
+// Goes over instants, and looks at each by the clock of the place: an hour that is left out in
+// spring is not met, one that comes twice in autumn is met twice (upstream: SpecSchedule.Next).
+std::optional<Time> CronSchedule::next(Time after, const TimeZone& zone) const {
   namespace chrono = std::chrono;
   if (every_ > Duration::zero()) return after.floor_seconds() + every_;
   constexpr int years_max = 5;  // then it never comes
   chrono::sys_seconds at{chrono::floor<chrono::minutes>(after.since_epoch()) + 1min};
-  const auto last_year =
-      chrono::year_month_day(chrono::floor<chrono::days>(at)).year() + chrono::years(years_max);
+  const auto date_of = [&zone](chrono::sys_seconds instant) {
+    return chrono::year_month_day(chrono::floor<chrono::days>(zone.local_of(instant)));
+  };
+  const auto last_year = date_of(at).year() + chrono::years(years_max);
   while (true) {
-    const auto day = chrono::floor<chrono::days>(at);
+    const TimeZone::Local local = zone.local_of(at);
+    const chrono::local_days day = chrono::floor<chrono::days>(local);
     const chrono::year_month_day date(day);
     if (date.year() > last_year) return std::nullopt;
     if (!has(months_, static_cast<unsigned>(date.month()))) {
       const auto month = chrono::year_month(date.year(), date.month()) + chrono::months(1);
-      at = chrono::sys_days(month / 1);
+      at = zone.instant_of(chrono::local_days(month / 1));
       continue;
     }
     const bool by_day = has(days_, static_cast<unsigned>(date.day()));
     const bool by_weekday = has(weekdays_, chrono::weekday(day).c_encoding());
     const bool is_day = any_day_ || any_weekday_ ? by_day && by_weekday : by_day || by_weekday;
     if (!is_day) {
-      at = day + chrono::days(1);
+      at = zone.instant_of(day + chrono::days(1));
       continue;
     }
-    const chrono::hh_mm_ss time(at - day);
+    const chrono::hh_mm_ss time(local - day);
     if (!has(hours_, static_cast<unsigned>(time.hours().count()))) {
-      at = day + time.hours() + 1h;
+      at += 1h - time.minutes();
       continue;
     }
     if (!has(minutes_, static_cast<unsigned>(time.minutes().count()))) {

@@ -8,21 +8,18 @@
 
 #include "core/result.hpp"
 #include "core/time.hpp"
+#include "objects/time_zone.hpp"
 
 namespace ddptwin {
 
-// How far the clocks of a time zone are before UTC, by its IANA name; nothing: they change with the
-// season, or nobody knows it.
-std::optional<Duration> zone_offset(std::string_view zone);
-
-// In UTC; for another zone both times are shifted.
 class CronSchedule {
  public:
   // "30 2 * * 1-5", "*/10 * * * *", "@daily", "@every 90s"; refuses in upstream's words.
   static Result<CronSchedule> parse(std::string_view text);
 
-  // The first time after that one; nothing: it never comes (the 30th of February).
-  std::optional<Time> next(Time after) const;
+  // The first time after that one by the clocks of the zone; nothing: it never comes (the 30th of
+  // February).
+  std::optional<Time> next(Time after, const TimeZone& zone = TimeZone::utc()) const;
 
  private:
   // A bit a value.

@@ -82,10 +82,11 @@ void check_time_zone(ErrorList& out, const std::optional<std::string>& zone) {
   if (!zone) return;
   if (zone->empty())
     out.push_back(invalid("spec.timeZone", "\"\"", "timeZone must be nil or non-empty string"));
-  else if (!zone_offset(*zone))
+  else if (TimeZone::find(*zone) == nullptr)
     out.push_back(invalid("spec.timeZone", quoted(*zone),
-                          "this twin knows UTC and zones whose clocks never change: say the "
-                          "schedule in one of these"));
+                          "this twin does not know that zone: say the schedule in UTC, or in a "
+                          "place of the same clocks (Europe/Berlin, America/New_York, "
+                          "Asia/Tokyo, ...)"));
 }
 
 void default_cron_job(CronJob& job) {

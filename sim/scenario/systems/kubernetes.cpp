@@ -67,10 +67,10 @@ bool cron_stands(const Object& object) {
 // When its first Job is due, in words.
 std::string first_of(const CronJob& job) {
   const auto schedule = CronSchedule::parse(job.spec->schedule);
-  const auto offset = zone_offset(job.spec->timeZone.value_or("UTC"));
-  if (!schedule || !offset || !job.metadata.creationTimestamp) return "never";
-  const auto first = schedule->next(*job.metadata.creationTimestamp + *offset);
-  return first ? "first at " + format_rfc3339(*first - *offset) : "never";
+  const TimeZone* zone = TimeZone::find(job.spec->timeZone.value_or("UTC"));
+  if (!schedule || zone == nullptr || !job.metadata.creationTimestamp) return "never";
+  const auto first = schedule->next(*job.metadata.creationTimestamp, *zone);
+  return first ? "first at " + format_rfc3339(*first) : "never";
 }
 
 std::string cron_text(const Object& object) {

@@ -117,7 +117,7 @@ class Pass {
   std::vector<JobPtr> own_;
   Time now_;
   CronJobStatus status_;
-  Duration offset_{};  // of its time zone
+  const TimeZone* zone_ = &TimeZone::utc();
   Plan plan_{};
 };
 
@@ -182,8 +182,7 @@ Pass::Missed Pass::missed(const CronSchedule& schedule, bool within_deadline) co
 }
 
 std::optional<Time> Pass::next(const CronSchedule& schedule, Time after) const {
-  const auto local = schedule.next(after + offset_);
-  return local ? std::optional(*local - offset_) : std::nullopt;
+  return schedule.next(after, *zone_);
 }
 
 void Pass::wait_for_next(const CronSchedule& schedule) {
@@ -194,12 +193,12 @@ void Pass::wait_for_next(const CronSchedule& schedule) {
 
 void Pass::schedule() {
   if (spec_.timeZone) {
-    const auto offset = zone_offset(*spec_.timeZone);
-    if (!offset)
+    const TimeZone* zone = TimeZone::find(*spec_.timeZone);
+    if (zone == nullptr)
       return tell(no_schedule, "Warning", "UnknownTimeZone",
                   fmt::format("invalid timeZone: \"{}\": unknown time zone {}", *spec_.timeZone,
                               *spec_.timeZone));
-    offset_ = *offset;
+    zone_ = zone;
   }
   if (spec_.suspend.value_or(false)) return;
   const auto schedule = CronSchedule::parse(spec_.schedule);
