@@ -57,6 +57,8 @@ Plan TrainJobController::plan(const Key& key, const Observed& seen, Time now) co
                                      name + std::string(trainer::ssh_secret_suffix));
   there.hostfile = seen.cache.find(ConfigMap::info(), parts.namespace_,
                                    name + std::string(trainer::hostfile_suffix));
+  there.status_server = seen.cache.find(ConfigMap::info(), parts.namespace_,
+                                        name + std::string(trainer::status_server_suffix));
   return trainer::plan(view, profile_, now);
 }
 

@@ -215,13 +215,18 @@ Result<Info> assemble(const TrainJob& job, const TrainingRuntimeSpec& runtime,
   info.ml = runtime.mlPolicy;
   info.pod_group = runtime.podGroupPolicy;
   info.counts_own_amounts = profile.counts_own_amounts;
+  info.serves_status = profile.serves_status;
   take_metadata(info, job, runtime.template_);
   TRY(JobSetSpec spec, patched_spec(job, runtime.template_.spec));
+  const JobSetSpec of_runtime = profile.groups_ask_for_nodes ? JobSetSpec() : spec;
   give_resources(job, info.ml, spec, profile);
   info.spec = to_json(spec).as_object();
   for (std::size_t i = 0; i < spec.replicatedJobs.size(); ++i)
     info.pod_sets.push_back(pod_set_of(spec.replicatedJobs[i],
                                        list_in(info.spec, "replicatedJobs")[i].get_object(), info));
+  for (std::size_t i = 0; i < of_runtime.replicatedJobs.size(); ++i)
+    info.pod_sets[i].requests =
+        *kubelet::pod_requests(*of_runtime.replicatedJobs[i].template_.spec->template_.spec);
   return info;
 }
 

@@ -44,6 +44,7 @@ struct Info {
   std::vector<PodSet> pod_sets{};  // in the order of its replicated jobs
   // What the training's container runs instead of the TrainJob's command; absent: that.
   std::optional<std::vector<std::string>> command{};
+  bool serves_status = false;       // the gate TrainJobStatus is on
   bool counts_own_amounts = false;  // processes by what the TrainJob itself has for a node (v2.0)
 
   PodSet* trainer();  // the first of them; null: there is none

@@ -22,6 +22,7 @@ inline constexpr std::string_view snapshot_suffix = "-runtime-snapshot";
 inline constexpr std::string_view snapshot_key = "runtime";
 inline constexpr std::string_view ssh_secret_suffix = "-mpi-ssh-auth";
 inline constexpr std::string_view hostfile_suffix = "-mpi-hostfile";
+inline constexpr std::string_view status_server_suffix = "-tls-config";
 
 inline constexpr std::string_view completion_index_path =
     "metadata.annotations['batch.kubernetes.io/job-completion-index']";

@@ -30,7 +30,10 @@ Error error_with(std::string_view lead, const Error& error) {
 
 const Rule& rule_of(const Applied& object) {
   if (object.kind == &Secret::info()) return rules::apply_secret;
-  if (object.kind == &ConfigMap::info()) return rules::apply_hostfile;
+  if (object.kind == &ConfigMap::info())
+    return text_in(object.body.at("metadata").get_object(), "name").ends_with(status_server_suffix)
+               ? rules::apply_status_server
+               : rules::apply_hostfile;
   if (object.kind != &JobSet::info()) return rules::apply_pod_group;
   return object.there == nullptr ? rules::make_jobset : rules::apply_jobset;
 }

@@ -25,6 +25,9 @@ constexpr std::array all_plugins{
            .enforce_pod_group = &enforce_coscheduling,
            .build = &build_coscheduling},
     Plugin{.name = "Volcano", .enforce_pod_group = &enforce_volcano, .build = &build_volcano},
+    Plugin{.name = "TrainJobStatus",
+           .enforce_ml = &enforce_status_server,
+           .build = &build_status_server},
     Plugin{.name = "JobSet", .build = &build_jobset},
 };
 

@@ -19,6 +19,7 @@ struct Existing {
   ObjectPtr volcano_group{};
   ObjectPtr ssh_secret{};
   ObjectPtr hostfile{};
+  ObjectPtr status_server{};
 };
 
 // An object to be applied, and what is there of it.
@@ -53,6 +54,7 @@ Status enforce_plain(Info& info, const TrainJob& job);
 Status enforce_mpi(Info& info, const TrainJob& job);
 Status enforce_jax(Info& info, const TrainJob& job);
 Status enforce_xgboost(Info& info, const TrainJob& job);
+Status enforce_status_server(Info& info, const TrainJob& job);
 void enforce_coscheduling(Info& info, const TrainJob& job);
 void enforce_volcano(Info& info, const TrainJob& job);
 void build_coscheduling(Info& info, const TrainJob& job, const Existing& there, Random random,
@@ -61,6 +63,8 @@ void build_volcano(Info& info, const TrainJob& job, const Existing& there, Rando
                    std::vector<Applied>& objects);
 void build_mpi(Info& info, const TrainJob& job, const Existing& there, Random random,
                std::vector<Applied>& objects);
+void build_status_server(Info& info, const TrainJob& job, const Existing& there, Random random,
+                         std::vector<Applied>& objects);
 void build_jobset(Info& info, const TrainJob& job, const Existing& there, Random random,
                   std::vector<Applied>& objects);
 

@@ -1,5 +1,6 @@
 #include "controller/trainer/profile.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -25,7 +26,9 @@ constexpr Profile v2_1{.version = "v2.1.0",
                        .obeys_managed_by = false,
                        .takes_snapshots = false,
                        .merges_resources = false,
-                       .remakes_complete = true};
+                       .groups_ask_for_nodes = false,
+                       .remakes_complete = true,
+                       .has_status_server = false};
 constexpr Profile v2_2_1{.version = "v2.2.1",
                          .jobset = "v0.11.1",
                          .env_injection = false,
@@ -100,6 +103,18 @@ const Profile* find_profile(std::string_view version) {
   for (const Profile& profile : all_trainer_profiles)
     if (bare_trainer_tag(profile.version) == tag) return &profile;
   return nullptr;
+}
+
+bool set_gates(std::string_view gates, Profile& to) {
+  constexpr std::string_view gate = "TrainJobStatus=";
+  while (!gates.empty()) {
+    const std::string_view one = gates.substr(0, gates.find(','));
+    const std::string_view value = one.substr(std::min(gate.size(), one.size()));
+    if (!one.starts_with(gate) || (value != "true" && value != "false")) return false;
+    to.serves_status = to.has_status_server && value == "true";
+    gates.remove_prefix(std::min(one.size() + 1, gates.size()));
+  }
+  return true;
 }
 
 const Profile& default_profile() { return all_trainer_profiles[v2_3_0]; }

@@ -42,13 +42,18 @@ struct Profile {
   bool normalises = false;  // fields of older releases are taken for today's
 
   // What its controller does.
-  bool writes_jobs_status = true;   // from v2.1
-  bool obeys_managed_by = true;     // from v2.3
-  bool takes_snapshots = true;      // from v2.3; before runtimes have a finalizer while in use
-  bool merges_resources = true;     // by key; from v2.3, before a TrainJob's replace all
-  bool counts_own_amounts = false;  // processes by trainer.resourcesPerNode alone; v2.0
-  bool remakes_complete = false;    // v2.1: a finished TrainJob's objects are applied again
-  bool leaves_failed = false;       // v2.0 and after v2.3: what has failed is left alone
+  bool writes_jobs_status = true;    // from v2.1
+  bool obeys_managed_by = true;      // from v2.3
+  bool takes_snapshots = true;       // from v2.3; before runtimes have a finalizer while in use
+  bool merges_resources = true;      // by key; from v2.3, before a TrainJob's replace all
+  bool counts_own_amounts = false;   // processes by trainer.resourcesPerNode alone; v2.0
+  bool groups_ask_for_nodes = true;  // PodGroups count trainer.resourcesPerNode; from v2.2
+  bool remakes_complete = false;     // v2.1: a finished TrainJob's objects are applied again
+  bool leaves_failed = false;        // v2.0 and after v2.3: what has failed is left alone
+  bool has_status_server = true;     // the gate TrainJobStatus is there; from v2.2
+
+  // Its gates, which a cluster may switch on.
+  bool serves_status = false;  // TrainJobStatus: a training's pods are told where to report
 };
 
 inline constexpr std::size_t profile_count = 7;
@@ -57,6 +62,9 @@ inline constexpr std::size_t profile_count = 7;
 std::span<const Profile> profiles();
 // By tag ("v2.3.0"), release ("v2.3") or name ("master", "lenient"); null when there is none such.
 const Profile* find_profile(std::string_view version);
+// Switches the gates of "TrainJobStatus=true" on or off, as far as the release has them. False:
+// there is none such, or another value.
+bool set_gates(std::string_view gates, Profile& to);
 // v2.3.0: what a scenario gets that names none.
 const Profile& default_profile();
 

@@ -15,6 +15,7 @@ inline constexpr Rule resources_failed{"resources_failed", "spec/trainjob.md §2
 inline constexpr Rule take_snapshot{"take_snapshot", "spec/trainjob.md §2.2"};
 inline constexpr Rule apply_secret{"apply_secret", "spec/trainjob.md §3.11"};
 inline constexpr Rule apply_hostfile{"apply_hostfile", "spec/trainjob.md §3.11"};
+inline constexpr Rule apply_status_server{"apply_status_server", "spec/trainjob.md §4.5"};
 inline constexpr Rule apply_pod_group{"apply_pod_group", "spec/trainjob.md §8"};
 // What plugins put into containers (spec/trainjob.md §3.4, §3.8 to §3.11, §4.4).
 inline constexpr std::array variables{
@@ -37,6 +38,10 @@ inline constexpr std::array variables{
     VariableRow{"OMPI_MCA_orte_set_default_slots", "plugin mpi: processes of a node"},
     VariableRow{"OMPI_MCA_plm_rsh_args", "plugin mpi: always the same"},
     VariableRow{"STORAGE_URI", "spec.initializer: storageUri"},
+    VariableRow{"KUBEFLOW_TRAINER_SERVER_URL",
+                "gate TrainJobStatus: where the training may report how far it is"},
+    VariableRow{"KUBEFLOW_TRAINER_SERVER_CA_CERT", "gate TrainJobStatus: always the same"},
+    VariableRow{"KUBEFLOW_TRAINER_SERVER_TOKEN", "gate TrainJobStatus: always the same"},
 };
 inline constexpr Rule make_jobset{"make_jobset", "spec/trainjob.md §2.6", variables};
 inline constexpr Rule apply_jobset{"apply_jobset", "spec/trainjob.md §2.6", variables};

@@ -34,12 +34,27 @@ std::string_view find_trainer_version(std::string_view text) {
 
 std::string_view default_trainer_version() { return trainer::default_profile().version; }
 
+bool takes_trainer_gates(std::string_view gates) {
+  trainer::Profile profile = trainer::default_profile();
+  return trainer::set_gates(gates, profile);
+}
+
+constexpr std::string_view trainer_gates_flag = "feature-gates";
+constexpr std::array trainer_flags{
+    SystemFlag{trainer_gates_flag, "a list of GATE=true and GATE=false, with commas between",
+               "its feature gate TrainJobStatus, off by default and of v2.2 and later: containers "
+               "that train are told where to report how far they are",
+               &takes_trainer_gates}};
+
 void install_trainer(Installer& into, const InstalledSystem& told) {
   const trainer::Profile* profile = trainer::find_profile(told.version);
   DDPTWIN_ASSERT(profile != nullptr);  // find_trainer_version() gave it
   scenario::install_trainer_api(into, *profile);
+  trainer::Profile gated = *profile;
+  if (const auto gates = told.flags.find(trainer_gates_flag); gates != told.flags.end())
+    trainer::set_gates(gates->second, gated);
   into.host(trainer_actor,
-            [profile] { return std::make_unique<controller::TrainJobController>(*profile); });
+            [gated] { return std::make_unique<controller::TrainJobController>(gated); });
 }
 
 // What `lenient` takes and the default does not (spec/trainjob.md §0.2, §0.3).
@@ -129,6 +144,7 @@ constinit const System trainer_system{
     .gang_fields = group_fields,
     .invariants = &scenario::trainjob_invariants,
     .moved = moved_trainer_fields,
+    .flags = trainer_flags,
     .install = &install_trainer,
 };
 
