@@ -11,6 +11,7 @@
 #include "objects/resource_quota.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/run/engine.hpp"
+#include "scenario/run/preflight.hpp"
 
 namespace ddptwin::scenario {
 namespace {
@@ -150,7 +151,11 @@ void Engine::apply_next(std::size_t index) {
   const ObjectPtr object = action.manifests[index].object;
   const std::weak_ptr<int> alive = alive_;
   const ContextScope of_this_object(loop_, step_record_);  // and not of the one before
-  client_.call(api::create(object), [this, alive, object, index](Result<api::Response> result) {
+  // What is to be refused comes as kubectl sends it, unknown fields and all; of others preflight()
+  // has asked whether it would be taken so.
+  const bool as_written = all_steps_[index_].refused.has_value();
+  api::Request request = as_written ? create_request(action.manifests[index]) : api::create(object);
+  client_.call(std::move(request), [this, alive, object, index](Result<api::Response> result) {
     if (alive.expired() || stage_ != Stage::acting) return;
     if (result && as<ResourceQuota>(object) != nullptr) {
       delay_timer_ = loop_.after(lane_, next_request, [this, index] { apply_next(index + 1); });

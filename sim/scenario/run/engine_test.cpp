@@ -102,6 +102,16 @@ TEST(Engine, what_is_applied_by_the_server_is_its_managers) {
   EXPECT_EQ(run.verdicts(), "hhhh h") << run.engine().steps().back().detail;
 }
 
+// kubectl sends what is written, and the API refuses what it does not know of it.
+TEST(Engine, what_a_step_applies_is_decoded_strictly) {
+  const ScenarioRun run(R"(
+  steps:
+  - apply: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: d}, dta: {a: b}}}
+    refused: 'unknown field "dta"'
+)");
+  EXPECT_EQ(run.verdicts(), "hh ") << run.engine().steps().back().detail;
+}
+
 TEST(Engine, a_step_that_was_never_due_says_what_for) {
   const ScenarioRun run(R"(
   steps:

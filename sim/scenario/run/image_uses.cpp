@@ -163,7 +163,9 @@ class UseList {
       const auto& list = init ? *pod.pod->spec->initContainers : *pod.pod->spec->containers;
       const json::value* written = members->if_contains(init ? "initContainers" : "containers");
       for (std::size_t i = 0; i < list.size(); ++i)
-        take({pod, list[i], init, {spec, members}, {spec, &written->at(i).as_object()}, nullptr});
+        // One without an image is a patch's: what it changes has the image.
+        if (!list[i].image.empty())
+          take({pod, list[i], init, {spec, members}, {spec, &written->at(i).as_object()}, nullptr});
     }
   }
 

@@ -65,6 +65,33 @@ TEST(Images, a_description_without_a_tag_is_of_every_tag_and_an_exact_one_goes_f
   }
 }
 
+// A patch changes a container that has its image elsewhere.
+TEST(Images, what_a_patch_says_of_a_container_needs_no_image) {
+  const auto one = parse(scenario("  images: [{name: team/demo, cmd: ['true']}]\n"
+                                  "  timeout: 5s\n") +
+                         R"(---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: t}
+spec:
+  suspend: true
+  runtimeRef: {name: torch-distributed}
+  trainer: {image: team/demo}
+  runtimePatches:
+  - manager: me.io/x
+    trainingRuntimeSpec:
+      template:
+        spec:
+          replicatedJobs:
+          - name: node
+            template: {spec: {template: {spec: {containers: [
+              {name: node, volumeMounts: [{name: absent, mountPath: /v}]}]}}}}
+)");
+  ASSERT_TRUE(one) << one.error().text();
+  const Status done = preflight(*one);
+  EXPECT_TRUE(done) << done.error().text();
+}
+
 TEST(Images, runs_pull_any_tag_that_a_description_stands_for) {
   const auto one = parse(scenario("  images:\n"
                                   "  - {name: team/demo, cmd: ['true']}\n"

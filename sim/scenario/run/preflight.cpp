@@ -18,9 +18,7 @@
 #include "scenario/run/virtual_run.hpp"
 
 namespace ddptwin::scenario {
-namespace {
 
-// As kubectl sends it: the text as it is, unknown fields refused.
 api::Request create_request(const Manifest& manifest) {
   api::Request request;
   request.verb = api::Verb::create;
@@ -29,6 +27,8 @@ api::Request create_request(const Manifest& manifest) {
   request.write.edit().field_validation = "Strict";
   return request;
 }
+
+namespace {
 
 // The way out of a namespace that is not there when the object comes.
 std::string cure_of(const Scenario& scenario, std::string_view name) {
