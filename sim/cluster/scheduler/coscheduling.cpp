@@ -115,7 +115,9 @@ std::string Coscheduling::pre_filter(const Pod& pod, const ClusterView& view, Ti
   if (group == nullptr) return {};
   if (holds(backed_off_, key, now)) return fmt::format("podGroup {} failed recently", key);
   const int least = group->spec->minMember.value_or(0);
-  const Names& members = pods_[key];
+  static const Names none;  // of a group whose pods are gone while one of them is still in hand
+  const auto known = pods_.find(key);
+  const Names& members = known == pods_.end() ? none : known->second;
   int missing = least - static_cast<int>(members.size());
   if (missing > 0)
     return fmt::format(
