@@ -22,6 +22,7 @@
 
 #include "atlctl.hpp"
 #include "runtime/model/programs/atl_check.hpp"
+#include "runtime/visible_devices.hpp"
 
 namespace ddptwin::atl {
 namespace {
@@ -45,10 +46,8 @@ std::string text_of(const std::string& path) {
 
 // As the platform gave them to the pod.
 int devices_given() {
-  const char* told = std::getenv("NVIDIA_VISIBLE_DEVICES");
-  const std::string devices = told == nullptr ? "" : told;
-  if (devices.empty() || devices == "all" || devices == "void" || devices == "none") return 0;
-  return static_cast<int>(std::count(devices.begin(), devices.end(), ',')) + 1;
+  const char* told = std::getenv(visible_devices_variable.data());
+  return static_cast<int>(visible_devices(told == nullptr ? "" : told).size());
 }
 
 void pause() {

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "runtime/model/programs/nvidia_smi.hpp"
+#include "runtime/visible_devices.hpp"
 
 int main(int argc, char** argv) {
-  const char* told = std::getenv("NVIDIA_VISIBLE_DEVICES");
+  const char* told = std::getenv(ddptwin::visible_devices_variable.data());
   const std::vector<std::string> words(argv + 1, argv + argc);
   char date[64] = "";
   const std::time_t now = std::time(nullptr);
@@ -17,7 +18,7 @@ int main(int argc, char** argv) {
   if (localtime_r(&now, &parts) != nullptr)
     std::strftime(date, sizeof date, "%a %b %e %H:%M:%S %Y", &parts);
   const auto answer = ddptwin::model::answer_nvidia_smi(
-      words, ddptwin::model::visible_devices(told == nullptr ? "" : told), date);
+      words, ddptwin::visible_devices(told == nullptr ? "" : told), date);
   std::fputs(answer.text.c_str(), stdout);
   return answer.code;
 }

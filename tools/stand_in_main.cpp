@@ -27,6 +27,7 @@
 #include "runtime/model/commands/at_hand.hpp"
 #include "runtime/model/commands/stand_in.hpp"
 #include "runtime/model/shell/shell.hpp"
+#include "runtime/visible_devices.hpp"
 
 namespace ddptwin {
 namespace {
@@ -293,11 +294,8 @@ void StandIn::run_launch(const Argv& argv, const torchrun::Launch& launch) {
   }
   if (!torchrun) be_ranks(*launched);
   // Devices are counted where the pod has them, not here.
-  const std::string devices = variable("NVIDIA_VISIBLE_DEVICES");
-  const auto granted = devices.empty() || devices == "void" || devices == "none"
-                           ? 0
-                           : std::count(devices.begin(), devices.end(), ',') + 1;
-  const std::string ranks = std::to_string(std::max<std::ptrdiff_t>(granted, 1));
+  const auto granted = visible_devices(variable(visible_devices_variable.data()));
+  const std::string ranks = std::to_string(std::max<std::size_t>(granted.size(), 1));
   for (std::string& option : launched->options)
     for (const std::string_view none : {"gpu", "0", ""})
       if (option == "--nproc_per_node=" + std::string(none)) option = "--nproc_per_node=" + ranks;

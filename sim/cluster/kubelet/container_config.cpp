@@ -10,6 +10,7 @@
 #include "cluster/pods/resources.hpp"
 #include "objects/codec.hpp"
 #include "runtime/container_role.hpp"
+#include "runtime/visible_devices.hpp"
 
 namespace ddptwin::kubelet {
 namespace {
@@ -208,7 +209,7 @@ void tell_devices(EnvValues& variables, const PodContext& context, const Contain
   const std::vector<std::string> granted =
       context.devices->told(*context.pod, *context.node, container);
   if (granted.empty()) return;
-  const std::string name = "NVIDIA_VISIBLE_DEVICES";
+  const std::string name(visible_devices_variable);
   const auto at = std::lower_bound(variables.begin(), variables.end(), name,
                                    [](const auto& v, const auto& n) { return v.first < n; });
   if (at != variables.end() && at->first == name) return;

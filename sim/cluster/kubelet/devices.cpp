@@ -29,7 +29,8 @@ std::optional<PodVerdict> Devices::allocate(
     const Pod& pod, const Node& node, const std::function<bool(std::string_view uid)>& holds) {
   const std::int64_t capacity = amount_in(node.status.capacity, gpu_resource);
   const std::string uid = pod.metadata.uid.str();
-  if (capacity == 0 || pods_.contains(uid)) return std::nullopt;  // no plugin has registered any
+  // Without any no plugin has registered, and nobody is refused here.
+  if (capacity == 0 || pods_.contains(uid)) return std::nullopt;
   ByContainer& mine = pods_[uid];
   Numbers reusable;
   std::string refusal;
@@ -63,11 +64,6 @@ std::optional<PodVerdict> Devices::allocate(
 
 Devices::Choice Devices::choose(std::int64_t wanted, std::int64_t capacity,
                                 const Numbers& reusable) const {
-  const std::int64_t well = healthy(capacity);
-  if (well == 0)
-    return {{},
-            fmt::format("no healthy devices present; cannot allocate unhealthy devices {}",
-                        gpu_resource)};
   Choice choice;
   const auto is_enough = [&] { return std::ssize(choice.numbers) == wanted; };
   for (const std::int64_t number : reusable)
@@ -75,7 +71,7 @@ Devices::Choice Devices::choose(std::int64_t wanted, std::int64_t capacity,
   const std::int64_t needed = wanted - std::ssize(choice.numbers);
   std::int64_t available = 0;
   for (std::int64_t number = 0; number < capacity; ++number) {
-    if (unhealthy_.contains(number) || is_held(number)) continue;
+    if (is_held(number)) continue;
     ++available;
     if (!is_enough()) choice.numbers.push_back(number);
   }
@@ -124,15 +120,6 @@ std::string Devices::uuid(std::int64_t number) const {
   const std::uint64_t low = fnv1a(fmt::format("{}/{}/card", number, node_name_));
   return fmt::format("GPU-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
                      high & 0xffff, low >> 48, low & 0xffffffffffff);
-}
-
-bool Devices::set_healthy(std::int64_t number, bool healthy) {
-  return healthy ? unhealthy_.erase(number) > 0 : unhealthy_.insert(number).second;
-}
-
-std::int64_t Devices::healthy(std::int64_t capacity) const {
-  const auto beyond = unhealthy_.lower_bound(capacity);
-  return capacity - std::distance(unhealthy_.begin(), beyond);
 }
 
 }  // namespace ddptwin::kubelet

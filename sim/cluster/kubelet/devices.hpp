@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +23,7 @@ inline constexpr std::string_view lost_gpus_label = "ddptwin.dev/lost-gpus";
 // The nvidia.com/gpu of a node, as the NVIDIA plugin and the kubelet's device manager keep them: as
 // many as the node's capacity says, numbered from 0. What is held outlives the kubelet's process,
 // as upstream's checkpoint does. Source: upstream pkg/kubelet/cm/devicemanager/manager.go,
-// spec/gpu.md §3. A plugin chooses the lowest numbers that are free, in the twin.
+// spec/gpu.md §3. All are healthy; a plugin chooses the lowest numbers that are free, in the twin.
 class Devices {
  public:
   explicit Devices(std::string node_name) : node_name_(std::move(node_name)) {}
@@ -44,11 +43,6 @@ class Devices {
   // The same for the same node and number in every run.
   std::string uuid(std::int64_t number) const;
 
-  // What the plugin says of a device. True: that is news.
-  bool set_healthy(std::int64_t number, bool healthy);
-  // Of `capacity` devices.
-  std::int64_t healthy(std::int64_t capacity) const;
-
  private:
   using Numbers = std::vector<std::int64_t>;
   using ByContainer = std::map<std::string, Numbers, std::less<>>;
@@ -62,7 +56,6 @@ class Devices {
 
   std::string node_name_;
   std::map<std::string, ByContainer, std::less<>> pods_{};  // by uid
-  std::set<std::int64_t> unhealthy_{};
 };
 
 }  // namespace ddptwin::kubelet

@@ -76,20 +76,6 @@ TEST_F(DevicesTest, what_an_init_container_holds_goes_on_to_the_others_a_sidecar
   EXPECT_THAT(devices_.held("a", "d"), ElementsAre(2, 3));
 }
 
-TEST_F(DevicesTest, a_device_that_is_not_well_is_given_to_nobody) {
-  EXPECT_TRUE(devices_.set_healthy(0, false));
-  EXPECT_FALSE(devices_.set_healthy(0, false));
-  EXPECT_EQ(devices_.healthy(4), 3);
-  EXPECT_EQ(ask("a", 1), "");
-  EXPECT_THAT(devices_.held("a", "c"), ElementsAre(1));
-  for (int number = 1; number < 4; ++number) devices_.set_healthy(number, false);
-  EXPECT_EQ(ask("b", 1),
-            "UnexpectedAdmissionError: Allocate failed due to no healthy devices present; cannot "
-            "allocate unhealthy devices nvidia.com/gpu, which is unexpected");
-  EXPECT_TRUE(devices_.set_healthy(0, true));
-  EXPECT_EQ(ask("b", 1), "");
-}
-
 TEST_F(DevicesTest, a_node_without_any_gives_none_and_refuses_nobody_for_them) {
   capacity(0);
   EXPECT_EQ(ask("a", 1), "");

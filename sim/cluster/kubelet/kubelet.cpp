@@ -1,9 +1,6 @@
 #include "cluster/kubelet/kubelet.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <boost/json.hpp>
 
 #include "api/informer.hpp"
 #include "cluster/kubelet/admission.hpp"
@@ -48,7 +45,6 @@ struct Kubelet::Machine {
   std::shared_ptr<ClusterView> view;
   Inventory inventory;
   Devices devices;
-  bool devices_untold = false;  // the Node's allocatable is not yet what they make it
 };
 
 // All that a kubelet keeps in memory.
@@ -118,15 +114,6 @@ class Kubelet::Process {
     return uids;
   }
 
-  // With the node's next status.
-  void tell_devices() {
-    if (!machine_.devices_untold || node_status_.pending()) return;
-    node_status_ = machine_.loop.at(machine_.lane, node_->next_tick(clocks().node_status), [this] {
-      node_status_ = {};
-      write_devices();
-    });
-  }
-
  private:
   const KubeletClocks& clocks() const { return machine_.options.clocks; }
   static api::Target pods_target(const Machine& machine) {
@@ -147,7 +134,6 @@ class Kubelet::Process {
         machine_.view->synced() && machine_.view->node(machine_.options.node_name) != nullptr;
     if (ready) {
       evictor_.begin();
-      tell_devices();
       pods_.start();
       return wait_for_pods();
     }
@@ -191,23 +177,6 @@ class Kubelet::Process {
         [this, uid, alive = std::weak_ptr<NodeContext>(node_)](Result<void>) {
           if (!alive.expired()) machine_.inventory.remove_pod(uid);
         });
-  }
-
-  void write_devices() {
-    const std::shared_ptr<const Node> node = machine_.view->node(machine_.options.node_name);
-    if (!node) return;
-    const auto capacity = node->status.capacity.find(gpu_resource);
-    if (capacity == node->status.capacity.end()) return;
-    machine_.devices_untold = false;
-    const std::string healthy =
-        fmt::format("{}", machine_.devices.healthy(capacity->second.value()));
-    const Json body = {{"status", boost::json::object{{"allocatable", {{gpu_resource, healthy}}}}}};
-    machine_.client.call(api::patch(*node, api::PatchType::strategic, body, "status"),
-                         [this, alive = std::weak_ptr<NodeContext>(node_)](const auto& answer) {
-                           if (answer || alive.expired()) return;
-                           machine_.devices_untold = true;
-                           tell_devices();
-                         });
   }
 
   void on_view(const Object& object) {
@@ -333,7 +302,7 @@ class Kubelet::Process {
   api::Informer pods_;
   std::vector<std::shared_ptr<const Pod>> listed_{};  // while a list is taken in
   std::shared_ptr<void> listening_{};
-  Timer view_timer_{}, node_status_{};
+  Timer view_timer_{};
 };
 
 Kubelet::Kubelet(Loop& loop, api::ApiClient& client, Trace& trace, PodRuntime& runtime,
@@ -359,14 +328,6 @@ bool Kubelet::evict(std::string_view namespace_, std::string_view name, PodVerdi
   return process_->evict(std::string(namespace_) + "/" + std::string(name), std::move(verdict),
                          grace);
 }
-
-void Kubelet::set_device_healthy(std::int64_t number, bool healthy) {
-  if (!machine_->devices.set_healthy(number, healthy)) return;
-  machine_->devices_untold = true;
-  if (process_) process_->tell_devices();
-}
-
-const Devices& Kubelet::devices() const { return machine_->devices; }
 
 void Kubelet::shut_down(std::int64_t grace) {
   if (process_) process_->shut_down(grace);

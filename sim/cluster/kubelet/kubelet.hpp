@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "api/client.hpp"
-#include "cluster/kubelet/devices.hpp"
 #include "cluster/kubelet/options.hpp"
 #include "cluster/kubelet/status.hpp"
 #include "core/trace.hpp"
@@ -42,11 +41,6 @@ class Kubelet {
   // as one that is told of its machine's shutdown (upstream pkg/kubelet/nodeshutdown, with one
   // period for pods of every priority).
   void shut_down(std::int64_t grace);
-
-  // What the plugin says of one of the node's nvidia.com/gpu, by number. Who holds it keeps it; the
-  // node's allocatable follows with its next status, and no pod is given it.
-  void set_device_healthy(std::int64_t number, bool healthy);
-  const Devices& devices() const;
 
   const std::string& node_name() const;
   bool running() const;

@@ -28,7 +28,6 @@ struct KubeletClocks {
   Duration mount_retry = 500ms;  // of a volume that is not ready: doubles
   Duration mount_retry_max = 122s;
   Duration mount_timeout = 123s;
-  Duration node_status = 10s;    // what has changed of the node is told at the next such tick
   Duration eviction = 10s;       // what pods take of the node is looked at each such tick
   Duration volume_update = 60s;  // a changed ConfigMap or Secret reaches mounted files
   // A retry comes that much later than its delay says: a real kubelet adds up to half by chance.

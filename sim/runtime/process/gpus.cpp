@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/numbers.hpp"
+#include "runtime/visible_devices.hpp"
 
 namespace ddptwin {
 namespace {
@@ -18,19 +19,12 @@ constexpr std::array control_devices{"nvidiactl", "nvidia-uvm", "nvidia-uvm-tool
                                      "nvidia-modeset"};
 constexpr const char* smi_in_pods = "/usr/local/bin/nvidia-smi";
 
-std::vector<std::string_view> devices_of(
+std::vector<std::string> devices_of(
     const std::vector<std::pair<std::string, std::string>>& variables) {
-  std::vector<std::string_view> devices;
   const auto told = std::find_if(variables.begin(), variables.end(), [](const auto& variable) {
-    return variable.first == "NVIDIA_VISIBLE_DEVICES";
+    return variable.first == visible_devices_variable;
   });
-  if (told == variables.end()) return devices;
-  for (std::string_view rest = told->second; !rest.empty();) {
-    const std::string_view device = rest.substr(0, rest.find(','));
-    if (device.starts_with("GPU-")) devices.push_back(device);
-    rest.remove_prefix(std::min(rest.size(), device.size() + 1));
-  }
-  return devices;
+  return visible_devices(told == variables.end() ? std::string_view() : told->second);
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ std::vector<sandbox::Mount> Gpus::mounts(
     const std::vector<std::pair<std::string, std::string>>& variables) {
   using sandbox::Mount;
   std::vector<Mount> mounts;
-  const std::vector<std::string_view> devices = devices_of(variables);
+  const std::vector<std::string> devices = devices_of(variables);
   if (devices.empty()) return mounts;
   if (cards_.empty()) {
     tell(
@@ -66,8 +60,8 @@ std::vector<sandbox::Mount> Gpus::mounts(
     return mounts;
   }
   std::set<std::string> shown(shared_.begin(), shared_.end());
-  for (const std::string_view device : devices) {
-    const auto laid = laid_.try_emplace(std::string(device), laid_.size() % cards_.size()).first;
+  for (const std::string& device : devices) {
+    const auto laid = laid_.try_emplace(device, laid_.size() % cards_.size()).first;
     shown.insert(cards_[laid->second]);
   }
   tell(fmt::format(

@@ -7,6 +7,7 @@
 
 #include "cluster/scheduler/scheduler.hpp"
 #include "core/numbers.hpp"
+#include "runtime/model/backend.hpp"
 #include "scenario/judge/last_words.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/language/cures.hpp"
@@ -167,17 +168,17 @@ std::string who_ran_on(const Observer& observer, const Family& family, const Tro
   return text;
 }
 
-// How long NCCL's watchdog lets a rank stand after a loss: PyTorch's ProcessGroupNCCL.cpp sleeps
-// four times that variable, and the rest was measured (spec/gpu.md §5).
+// How long NCCL's watchdog lets a rank stand after a loss, at most.
 Duration standing_most(const Pod& pod) {
-  constexpr std::int64_t usual = 15'000, times = 4;
-  constexpr Duration rest = 6s;
-  std::int64_t wait = usual;
+  constexpr const model::NcclProfile& nccl = model::nccl_2;
+  constexpr Duration rest = nccl.peer_loss.most + nccl.dump_signal.most + nccl.aborts.most;
+  Duration wait = nccl.dump_wait_usual;
   for (const Container& container : pod.spec->containers)
     for (const EnvVar& variable : container.env)
-      if (variable.name == "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC")
-        wait = whole_number<std::int64_t>(variable.value).value_or(usual);
-  return times * std::chrono::milliseconds(wait) + rest;
+      if (variable.name == nccl.dump_wait)
+        if (const auto told = whole_number<std::int64_t>(variable.value))
+          wait = std::chrono::milliseconds(*told);
+  return nccl.dump_waits * wait + rest;
 }
 
 // Behind who ended: who stands in the collective that failed with it, and for how long yet.

@@ -8,6 +8,7 @@
 
 #include "core/numbers.hpp"
 #include "core/time.hpp"
+#include "runtime/visible_devices.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -214,7 +215,7 @@ class NvidiaSmi final : public Program {
   explicit NvidiaSmi(std::vector<std::string> argv) : argv_(std::move(argv)) {}
 
   void start(Process& process) override {
-    const auto devices = visible_devices(process.env("NVIDIA_VISIBLE_DEVICES"));
+    const auto devices = visible_devices(process.env(visible_devices_variable));
     if (devices.empty()) {
       constexpr int not_found_code = 127;
       process.print_error("nvidia-smi: command not found");
@@ -268,15 +269,8 @@ SmiAnswer answer_nvidia_smi(const std::vector<std::string>& words,
   }
 }
 
-std::vector<std::string> visible_devices(std::string_view value) {
-  std::vector<std::string> devices;
-  if (value.empty() || value == "all" || value == "void" || value == "none") return devices;
-  for (const std::string_view part : parts_of(value)) devices.emplace_back(part);
-  return devices;
-}
-
 int granted_gpus(const Process& process) {
-  return static_cast<int>(visible_devices(process.env("NVIDIA_VISIBLE_DEVICES")).size());
+  return static_cast<int>(visible_devices(process.env(visible_devices_variable)).size());
 }
 
 std::unique_ptr<Program> make_nvidia_smi(const std::vector<std::string>& argv) {

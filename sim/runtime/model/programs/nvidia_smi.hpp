@@ -23,9 +23,6 @@ struct SmiAnswer {
 SmiAnswer answer_nvidia_smi(const std::vector<std::string>& words,
                             const std::vector<std::string>& devices, std::string_view date);
 
-// The entries of NVIDIA_VISIBLE_DEVICES as a plugin tells them; none where it is not a list.
-std::vector<std::string> visible_devices(std::string_view value);
-
 // How many devices the container was granted.
 int granted_gpus(const Process& process);
 // Without any device there is no such program.

@@ -57,12 +57,6 @@ TEST(NvidiaSmi, its_table_has_a_row_a_card_and_lines_of_one_width) {
     EXPECT_EQ(text.find('\n', at) - at, 91U) << text.substr(at, 95);
 }
 
-TEST(NvidiaSmi, what_is_no_list_of_devices_names_none) {
-  for (const char* value : {"", "all", "none", "void"})
-    EXPECT_TRUE(visible_devices(value).empty()) << value;
-  EXPECT_EQ(visible_devices("GPU-1,GPU-2"), (std::vector<std::string>{"GPU-1", "GPU-2"}));
-}
-
 TEST(NvidiaSmi, tells_before_a_run_what_the_model_does_not_know) {
   EXPECT_EQ(unknown_of_nvidia_smi({"nvidia-smi", "-L"}), "");
   EXPECT_EQ(unknown_of_nvidia_smi({"nvidia-smi", "dmon"}), "nvidia-smi with dmon");

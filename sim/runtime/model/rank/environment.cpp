@@ -9,8 +9,8 @@
 
 #include "core/numbers.hpp"
 #include "runtime/model/messages.hpp"
-#include "runtime/model/programs/nvidia_smi.hpp"
 #include "runtime/model/torchrun/options.hpp"
+#include "runtime/visible_devices.hpp"
 
 namespace ddptwin::model {
 namespace {
@@ -54,11 +54,9 @@ bool names_no_group(const Process& process) {
 }
 
 std::vector<std::string> cards_of(const Process& process) {
-  if (granted_gpus(process) == 0) return {};
-  std::vector<std::string> granted;
-  boost::split(granted, process.env("NVIDIA_VISIBLE_DEVICES"), [](char c) { return c == ','; });
+  const std::vector<std::string> granted = visible_devices(process.env(visible_devices_variable));
   const std::string_view chosen = process.env("CUDA_VISIBLE_DEVICES");
-  if (chosen.empty()) return granted;
+  if (granted.empty() || chosen.empty()) return granted;
   std::vector<std::string> visible, named;
   boost::split(named, chosen, [](char c) { return c == ','; });
   for (const std::string& one : named) {
