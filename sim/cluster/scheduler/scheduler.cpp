@@ -103,8 +103,8 @@ void Scheduler::start() {
 std::vector<std::string> Scheduler::remembered() const {
   std::vector<std::string> keys = queue_.keys();
   keys.insert(keys.end(), assumed_.begin(), assumed_.end());
-  const auto add = [&keys](const auto& table) {
-    for (const auto& [key, row] : table) keys.push_back(key);
+  const auto add = [&keys](const auto& of) {
+    for (const auto& [key, row] : of) keys.push_back(key);
   };
   add(retries_);
   add(bindings_);

@@ -56,8 +56,8 @@ void VolcanoScheduler::start() {
 
 std::vector<std::string> VolcanoScheduler::remembered() const {
   std::vector<std::string> keys;
-  const auto add = [&keys](const auto& table) {
-    for (const auto& [key, row] : table) keys.push_back(key);
+  const auto add = [&keys](const auto& of) {
+    for (const auto& [key, row] : of) keys.push_back(key);
   };
   add(known_nodes_);
   add(known_pods_);
