@@ -119,6 +119,8 @@ void change(Scaling& scaling) {
   if (what == "suspend") scaling.suspended = !scaling.suspended;
   if (what == "least") scaling.least = *gen::element(0, 1, 2, 3).as("least");
   if (what == "most") scaling.most = *gen::element(0, 3, 5, 7).as("most");
+  // More at least than at most the API takes of no autoscaler.
+  if (scaling.most != 0) scaling.least = std::min(scaling.least, scaling.most);
 }
 
 // Also in a job that is made suspended, and after it is resumed. Of a job without metrics the

@@ -102,6 +102,8 @@ struct Step {
   std::optional<Reason> instead_of{};
   std::optional<Reason> instead_unless{};  // but not for this one
   Rare<std::vector<Step>> instead{};
+  // The same, where it repeats the refusal's words; `instead` is not looked at then.
+  Rare<std::function<std::vector<Step>(const Error&)>> instead_for{};
   bool instead_fails = false;  // after `instead` the refusal stands, as without it
   // What the call removes, where Controller::accepted() has to know it.
   ObjectPtr removes{};

@@ -327,9 +327,9 @@ void ControllerHost::refused(const Error& error) {
   }
   take_back(step, Expected::When::before_call);
   take_back(step, Expected::When::unless_refused);
-  if (step.instead && step.instead_unless != error.reason &&
+  if ((step.instead || step.instead_for) && step.instead_unless != error.reason &&
       (!step.instead_of || *step.instead_of == error.reason)) {
-    std::vector<Step> instead = *step.instead;
+    std::vector<Step> instead = step.instead_for ? (*step.instead_for)(error) : *step.instead;
     if (step.instead_fails) run_->plan.error = error;
     run_->plan.steps = std::move(instead);
     run_->at = 0;

@@ -246,6 +246,22 @@ TEST_F(HostTest, does_instead_what_the_refused_step_says) {
   EXPECT_EQ(cluster.log, (std::vector<std::string>{"create a", "create c"}));
 }
 
+TEST_F(HostTest, does_instead_what_is_made_of_the_refusals_words) {
+  Step first = create_step("a");
+  first.instead = std::vector{create_step("unused")};
+  first.instead_for.emplace() = [](const Error& refusal) {
+    return std::vector{create_step(refusal.message.empty() ? "silent" : "c")};
+  };
+  first.instead_fails = true;
+  controller.steps = {first, create_step("b")};
+  cluster.refuse["a"] = Reason::not_found;
+  start();
+  run(1s);
+  ASSERT_GE(cluster.log.size(), 3U);
+  EXPECT_EQ(cluster.log[1], "create c");
+  EXPECT_EQ(cluster.log[2], "create a") << "the refusal stands: again with back-off";
+}
+
 TEST_F(HostTest, does_it_for_any_refusal_but_the_one_which_the_step_leaves_out) {
   Step first = create_step("a");
   first.instead = std::vector<Step>{};

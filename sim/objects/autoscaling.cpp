@@ -5,6 +5,7 @@
 #include "objects/codec.hpp"
 #include "objects/fields.hpp"
 #include "objects/kinds.hpp"
+#include "objects/validation_autoscaling.hpp"
 
 namespace ddptwin {
 namespace {
@@ -26,9 +27,36 @@ const Json* cpu_utilization(const Json& metric) {
   return target->get_object().if_contains("averageUtilization");
 }
 
+Json policy(std::string_view type, std::int32_t value) {
+  return json::object{{"type", type}, {"value", value}, {"periodSeconds", 15}};
+}
+
+// What is written stays; a whole list of policies is one thing (pkg/apis/autoscaling/v2
+// GenerateHPAScaleUpRules, GenerateHPAScaleDownRules).
+void fill_rules(json::object& behavior, std::string_view name, json::object rules) {
+  if (const Json* written = behavior.if_contains(name); written != nullptr && written->is_object())
+    for (const auto& [key, value] : written->get_object())
+      if (!value.is_null()) rules.insert_or_assign(key, value);
+  behavior.insert_or_assign(name, std::move(rules));
+}
+
+void fill_behavior(RawJson& behavior) {
+  const Json* written = behavior.get();
+  if (written == nullptr || !written->is_object()) return;
+  json::object filled = written->get_object();
+  fill_rules(filled, "scaleUp",
+             {{"stabilizationWindowSeconds", 0},
+              {"selectPolicy", "Max"},
+              {"policies", json::array{policy("Pods", 4), policy("Percent", 100)}}});
+  fill_rules(filled, "scaleDown",
+             {{"selectPolicy", "Max"}, {"policies", json::array{policy("Percent", 100)}}});
+  behavior = RawJson(std::move(filled));
+}
+
 void set_defaults(Object& object) {
   auto& spec = static_cast<HorizontalPodAutoscaler&>(object).spec;
   if (!spec.minReplicas) spec.minReplicas = 1;
+  fill_behavior(spec.behavior);
   const Json* metrics = spec.metrics.get();
   if (metrics != nullptr && metrics->is_array() && !metrics->get_array().empty()) return;
   const json::object target{{"type", "Utilization"}, {"averageUtilization", 80}};
@@ -97,7 +125,9 @@ const KindInfo& HorizontalPodAutoscaler::info() {
                              .strategy = {.defaults = &set_defaults,
                                           .prepare_create = &drop_status,
                                           .prepare_update = &keep_status,
-                                          .prepare_status_update = &keep_spec}};
+                                          .prepare_status_update = &keep_spec,
+                                          .validate = &validate_autoscaler,
+                                          .validate_update = &validate_autoscaler_update}};
   return kind;
 }
 

@@ -1,5 +1,5 @@
-// autoscaling/v2: HorizontalPodAutoscaler. The twin keeps it and changes nothing by it: no metrics
-// exist here (spec/pytorchjob.md §3.5).
+// autoscaling/v2: HorizontalPodAutoscaler. Its controller is controller/manager/pod_autoscaler; the
+// metrics are what a scenario's steps play.
 #pragma once
 
 #include "objects/core_v1.hpp"

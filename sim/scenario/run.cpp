@@ -96,11 +96,12 @@ Result<RunResult> RealRun::go() {
   if (injector_)
     injector_->attach(world, cluster_->fault_ports([this](const Error& error) { give_up(error); }));
   client_ = world.client("user");
-  engine_ =
-      std::make_unique<Engine>(loop_, world.trace(), *client_, scenario_,
-                               ports_of(cluster_->runtime()), [this] { settle(options_.settle); });
+  engine_ = std::make_unique<Engine>(loop_, world.trace(), *client_, scenario_,
+                                     ports_of(cluster_->runtime(), world.metrics()),
+                                     [this] { settle(options_.settle); });
   engine_->watch_host();
-  exec_door_.emplace(io_, loop_, world, scenario_.namespace_, ports_of(cluster_->runtime()).exec);
+  exec_door_.emplace(io_, loop_, world, scenario_.namespace_,
+                     ports_of(cluster_->runtime(), world.metrics()).exec);
   reports_.attach(world.trace());
   cluster_->runtime().on_lost([this](const Error& error) { give_up(error); });
   loop_.enter([this, &images] {

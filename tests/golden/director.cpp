@@ -91,6 +91,7 @@ Director::Director(const Recording& recording, ReplayOptions options)
   if (options.late_watches) world.faults = &late_watches_;
   world.pod_references = false;
   world.flags.without.emplace(volume_binder_flag);
+  world.flags.without.emplace(autoscaler_flag);
   if (!recording.needs_one("node-lifecycle"))
     world.flags.without.insert(
         {std::string(node_lifecycle_flag), std::string(taint_eviction_flag)});

@@ -12,7 +12,7 @@
 #include "objects/codec.hpp"
 #include "objects/core_v1.hpp"
 #include "objects/patch.hpp"
-#include "objects/selector.hpp"
+#include "objects/scale.hpp"
 #include "objects/strategy.hpp"
 #include "objects/validation.hpp"
 
@@ -20,18 +20,6 @@ namespace ddptwin {
 namespace {
 
 namespace json = boost::json;
-
-// The value at ".spec.replicas", or null.
-const Json* at_path(const Json& object, std::string_view path) {
-  const Json* at = &object;
-  while (!path.empty() && at != nullptr) {
-    path.remove_prefix(1);
-    const std::size_t dot = path.find('.');
-    at = at->is_object() ? at->get_object().if_contains(path.substr(0, dot)) : nullptr;
-    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot);
-  }
-  return at;
-}
 
 void set_path(Json& object, std::string_view path, Json value) {
   Json* at = &object;
@@ -49,45 +37,9 @@ std::int64_t integer(const Json* value) {
   return value != nullptr && value->is_int64() ? value->get_int64() : 0;
 }
 
-// A custom resource has the text itself, a built-in kind its LabelSelector; empty: none.
-std::string selector_text(const Json& whole, const ScalePaths& paths) {
-  const Json* selector =
-      paths.label_selector.empty() ? nullptr : at_path(whole, paths.label_selector);
-  if (selector == nullptr) return {};
-  if (selector->is_string()) return std::string(selector->get_string());
-  const auto parsed = from_json<LabelSelector>(*selector);
-  if (!parsed) return {};
-  const auto matcher = LabelMatcher::from(*parsed);
-  return matcher ? matcher->text() : std::string();
-}
-
-// autoscaling/v1 Scale of the object.
-Json scale_of(const Object& object) {
-  const ScalePaths& paths = *object.kind().scale;
-  const Json whole = encode(object);
-  const ObjectMeta& meta = object.metadata;
-  json::object metadata{{"name", meta.name.view()}};
-  if (!meta.namespace_.empty()) metadata["namespace"] = meta.namespace_.view();
-  metadata["uid"] = meta.uid.view();
-  metadata["resourceVersion"] = meta.resourceVersion.view();
-  if (meta.creationTimestamp)
-    metadata["creationTimestamp"] = format_rfc3339(*meta.creationTimestamp);
-  json::object spec, status;
-  if (const std::int64_t n = integer(at_path(whole, paths.spec_replicas)); n != 0)
-    spec["replicas"] = n;
-  status["replicas"] = integer(at_path(whole, paths.status_replicas));
-  if (const std::string selector = selector_text(whole, paths); !selector.empty())
-    status["selector"] = selector;
-  return json::object{{"kind", "Scale"},
-                      {"apiVersion", "autoscaling/v1"},
-                      {"metadata", std::move(metadata)},
-                      {"spec", std::move(spec)},
-                      {"status", std::move(status)}};
-}
-
 // The text there, or none.
 std::string_view text_at(const Json& object, std::string_view path) {
-  const Json* value = at_path(object, path);
+  const Json* value = value_at(object, path);
   return value != nullptr && value->is_string() ? std::string_view(value->get_string())
                                                 : std::string_view();
 }
@@ -136,11 +88,11 @@ Store::Answer Store::scale(Context& context) {
   const api::Request& request = context.request;
   const ObjectPtr old = existing(context);
   if (old == nullptr) return absent(context);
-  const Json before = scale_of(*old);
+  const Json before = scale_body(*old);
   api::Response response;
   if (request.verb == api::Verb::get) {
     const std::string& path = context.kind.scale->spec_replicas;
-    if (context.kind.custom && at_path(encode(*old), path) == nullptr)
+    if (context.kind.custom && value_at(encode(*old), path) == nullptr)
       return fail(
           Reason::internal_error,
           fmt::format("Internal error occurred: the spec replicas field \"{}\" does not exist",
@@ -161,18 +113,18 @@ Store::Answer Store::scale(Context& context) {
   } else {
     return fail(method_not_allowed_error());
   }
-  const Json* version = at_path(wanted, ".metadata.resourceVersion");
+  const Json* version = value_at(wanted, ".metadata.resourceVersion");
   if (version != nullptr && version->is_string() && !version->get_string().empty() &&
       std::string_view(version->get_string()) != old->metadata.resourceVersion)
     return fail(modified_error(context.kind, old->metadata.name));
-  const std::int64_t replicas = integer(at_path(wanted, ".spec.replicas"));
+  const std::int64_t replicas = integer(value_at(wanted, ".spec.replicas"));
   // A custom resource answers in its own name: its definition judges the path.
   if (replicas < 0 && !context.kind.custom) return fail(invalid_scale(*old, replicas));
   Json whole = encode(*old);
   set_path(whole, context.kind.scale->spec_replicas, replicas);
   TRY(auto changed, decode_checked(context, std::move(whole), old.get(), false));
   TRY(const api::Response done, replace(context, old, std::move(changed)));
-  response.body = RawJson(scale_of(*done.object));
+  response.body = RawJson(scale_body(*done.object));
   return response;
 }
 

@@ -14,8 +14,8 @@ namespace ddptwin::manager_test {
 
 inline constexpr Time start{std::chrono::hours(24 * 365 * 50)};
 
-// A client that counts the calls about each kind, and refuses the next writes of a kind's status as
-// often as it is told.
+// A client that counts the calls about each kind, and refuses the next writes of a kind's status,
+// or of another of its subresources, as often as it is told.
 class RefusingClient final : public api::ApiClient {
  public:
   RefusingClient(Loop& loop, api::ApiClient& next)
@@ -24,7 +24,7 @@ class RefusingClient final : public api::ApiClient {
   void call(api::Request&& request, api::Completion done) override {
     ++calls[request.target.kind];
     int& left = refusals[request.target.kind];
-    if (request.target.subresource != "status" || left == 0)
+    if (request.target.subresource != subresource || left == 0)
       return next_.call(std::move(request), std::move(done));
     --left;
     loop_.post(lane_, [done = std::move(done)]() mutable {
@@ -39,6 +39,7 @@ class RefusingClient final : public api::ApiClient {
 
   std::map<const KindInfo*, int> refusals{};  // to come
   std::map<const KindInfo*, int> calls{};
+  std::string_view subresource = "status";
 
  private:
   Loop& loop_;

@@ -6,7 +6,9 @@
 #include <system_error>
 
 #include "cluster/kubelet/host_paths.hpp"
+#include "objects/autoscaling.hpp"
 #include "objects/volumes.hpp"
+#include "scenario/systems/autoscaled.hpp"
 
 namespace ddptwin::scenario {
 
@@ -16,7 +18,10 @@ std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
     if (std::find(kinds.begin(), kinds.end(), &kind) == kinds.end()) kinds.push_back(&kind);
   };
   const auto add = [&take](const std::vector<Manifest>& manifests) {
-    for (const Manifest& manifest : manifests) take(manifest.object->kind());
+    for (const Manifest& manifest : manifests) {
+      take(manifest.object->kind());
+      if (is_autoscaled(*manifest.object)) take(HorizontalPodAutoscaler::info());
+    }
   };
   add(scenario.manifests);
   for (const Step& step : scenario.steps)

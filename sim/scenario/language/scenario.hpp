@@ -138,7 +138,14 @@ struct Wait {
   std::optional<State> state{};  // or
   Duration duration{};           // from the step's beginning on
 };
-using StepAction = std::variant<Apply, Delete, Evict, Kill, Exec, Patch, Wait>;
+// What is measured from now on, for autoscalers: of each object that is or will be selected.
+struct Measure {
+  std::optional<Selection> of{};  // nothing: of nothing in the cluster (external metrics)
+  std::string container{};        // of a pod, whose usage it is; empty: the first
+  std::map<std::string, Quantity, std::less<>> resources{};  // cpu, memory
+  std::map<std::string, Quantity, std::less<>> values{};     // of other metrics
+};
+using StepAction = std::variant<Apply, Delete, Evict, Kill, Exec, Patch, Wait, Measure>;
 
 // Null: the action is not about containers.
 const ToContainer* about_containers(const StepAction& action);

@@ -184,11 +184,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"no_action", "  steps:\n  - after: 2s\n",
                 "s.yaml:9:5 spec.steps[0]: a step needs one of apply, delete, evict, kill, exec, "
                 "patch, "
-                "wait"},
+                "metrics, wait"},
         Refusal{
             "two_actions", "  steps:\n  - kill: pod/p\n    wait: 1s\n",
             "s.yaml:9:5 spec.steps[0]: a step has one of apply, delete, evict, kill, exec, patch, "
-            "wait, not "
+            "metrics, wait, not "
             "kill and wait"},
         Refusal{"bad_duration", "  timeout: soon\n",
                 "s.yaml:8:3 spec.timeout: must be a duration (500ms, 2s, 1m30s), not \"soon\""},
@@ -419,6 +419,29 @@ TEST(ScenarioParser, a_command_in_a_pod_is_a_list_and_nothing_that_the_API_refus
               testing::HasSubstr("fieldManager and force are of type apply"));
   EXPECT_THAT(error_of("patch: {of: pod/p, patch: [], type: apply}\n"),
               testing::HasSubstr("what is applied is a map"));
+}
+
+TEST(ScenarioParser, what_is_measured_is_of_pods_or_has_a_name) {
+  const auto error_of = [](const std::string& step) {
+    const auto scenario = parse("s.yaml", {{"s.yaml", scenario_text("  steps:\n  - " + step)}});
+    return scenario ? std::string() : scenario.error().text();
+  };
+  EXPECT_EQ(error_of("metrics: {of: pods, cpu: 250m, memory: 2Gi, container: pytorch}\n"), "");
+  EXPECT_EQ(error_of("metrics: {of: pytorchjob/x, values: {queue: 30}}\n"), "");
+  EXPECT_EQ(error_of("metrics: {values: {queue: 30}}\n"), "");
+  EXPECT_THAT(error_of("metrics: {of: pods}\n"),
+              testing::HasSubstr("spec.steps[0].metrics: there is nothing measured: cpu, memory or "
+                                 "values"));
+  EXPECT_THAT(error_of("metrics: {of: pytorchjob/x, cpu: 1}\n"),
+              testing::HasSubstr("spec.steps[0].metrics: cpu and memory are of pods"));
+  EXPECT_THAT(error_of("metrics: {cpu: 1}\n"), testing::HasSubstr("cpu and memory are of pods"));
+  EXPECT_THAT(error_of("metrics: {of: pods, container: c, values: {queue: 1}}\n"),
+              testing::HasSubstr("spec.steps[0].metrics.container: only cpu and memory are a "
+                                 "container's"));
+  EXPECT_THAT(error_of("metrics: {of: pods, cpu: much}\n"),
+              testing::HasSubstr("spec.steps[0].metrics.cpu: "));
+  EXPECT_THAT(error_of("metrics: {of: pods, cpu: 1}\n    refused: never\n"),
+              testing::HasSubstr("only what asks the API can be refused by it"));
 }
 
 TEST(ScenarioParser, a_second_scenario_in_a_file_is_refused) {

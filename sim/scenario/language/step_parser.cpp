@@ -237,6 +237,51 @@ Status check_patch(const YamlNode& node, const Patch& patch) {
   return {};
 }
 
+// ---- metrics -----------------------------------------------------------------------------------
+
+using MeasureField = Field<Measure, ParseContext>;
+constexpr std::array measure_fields{
+    MeasureField{"of", "kind/name, or a selection",
+                 "whose they are: of each pod for itself, also of those that come later; of values "
+                 "also another kind's; default: nothing's in the cluster (External metrics)",
+                 [](const YamlNode& node, Measure& to, const ParseContext& context) -> Status {
+                   TRY(to.of, parse_selection(node, context));
+                   return {};
+                 }},
+    MeasureField{"container", "text", "whose cpu and memory it is; default: the pod's first",
+                 &read_container<Measure>},
+    MeasureField{"cpu", "a quantity", "that each of the pods uses: 250m",
+                 [](const YamlNode& node, Measure& to, const ParseContext&) -> Status {
+                   TRY(to.resources["cpu"], node.as_quantity());
+                   return {};
+                 }},
+    MeasureField{"memory", "a quantity", "that each of the pods uses: 2Gi",
+                 [](const YamlNode& node, Measure& to, const ParseContext&) -> Status {
+                   TRY(to.resources["memory"], node.as_quantity());
+                   return {};
+                 }},
+    MeasureField{"values", "a map of quantities",
+                 "other metrics by name: what autoscalers ask for as Pods, Object and External",
+                 [](const YamlNode& node, Measure& to, const ParseContext&) -> Status {
+                   TRY(const auto members, node.as_map());
+                   for (const auto& [name, member] : members) {
+                     TRY(to.values[name], member.as_quantity());
+                   }
+                   return {};
+                 }},
+};
+
+Status check_measure(const YamlNode& node, const Measure& measure) {
+  if (measure.resources.empty() && measure.values.empty())
+    return node.fail("there is nothing measured: cpu, memory or values");
+  const bool of_pods = measure.of && measure.of->kind == &Pod::info();
+  if (!of_pods && (!measure.resources.empty() || !measure.container.empty()))
+    return node.fail("cpu and memory are of pods");
+  if (!measure.container.empty() && measure.resources.empty())
+    return node.fail_at("container", "only cpu and memory are a container's");
+  return {};
+}
+
 // ---- a step ------------------------------------------------------------------------------------
 
 // A step that was given two actions keeps the count of them, to be refused.
@@ -341,6 +386,14 @@ constexpr std::array step_fields{
                 TRY_VOID(read_action(node, to, "patch", patch_fields, context));
                 return check_patch(node, std::get<Patch>(to.step.action));
               }},
+    StepField{"metrics", "a map",
+              "what a metrics server measures from now on, for autoscalers; what came last holds",
+              [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
+                Measure action;
+                TRY_VOID(read_fields(node, measure_fields, action, context));
+                TRY_VOID(check_measure(node, action));
+                return set_action(to, "metrics", std::move(action));
+              }},
     StepField{"wait", "a state, or a duration", "ends once it is so, or that long after it began",
               [](const YamlNode& node, StepDraft& to, const ParseContext& context) -> Status {
                 Wait action;
@@ -352,8 +405,8 @@ constexpr std::array step_fields{
                 return set_action(to, "wait", std::move(action));
               }},
 };
-constexpr std::array<std::string_view, 7> actions{"apply", "delete", "evict", "kill",
-                                                  "exec",  "patch",  "wait"};
+constexpr std::array<std::string_view, 8> actions{"apply", "delete", "evict",   "kill",
+                                                  "exec",  "patch",  "metrics", "wait"};
 
 std::string text_of(const YamlNode& node, std::string_view action) {
   return fmt::format("{} {}", action, node.member(action)->text());
@@ -454,7 +507,8 @@ Result<Step> parse_step(const YamlNode& node, const ParseContext& context) {
   TRY_VOID(check_one(node, "a step", draft.actions, actions));
   const StepAction& action = draft.step.action;
   if (draft.step.refused &&
-      (about_containers(action) != nullptr || std::holds_alternative<Wait>(action)))
+      (about_containers(action) != nullptr || std::holds_alternative<Wait>(action) ||
+       std::holds_alternative<Measure>(action)))
     return node.fail_at("refused", "only what asks the API can be refused by it");
   draft.step.text = text_of(node, draft.actions.front());
   draft.step.where = node.where();
@@ -491,6 +545,8 @@ std::vector<ReferenceTable> step_tables() {
       reference_of("kill", "A map instead of pod/name.", kill_fields),
       reference_of("exec", "", exec_fields),
       reference_of("patch", "", patch_fields),
+      reference_of("metrics", "Without such a step the cluster has no metrics server.",
+                   measure_fields),
       reference_of("Expectation", "Exactly one of eventually, always, never and finally.",
                    expectation_fields),
   };

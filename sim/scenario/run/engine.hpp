@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/client.hpp"
+#include "controller/manager/pod_autoscaler/metrics.hpp"
 #include "runtime/runtime.hpp"
 #include "scenario/invariants/invariants.hpp"
 #include "scenario/judge/expect.hpp"
@@ -33,13 +34,15 @@ using SignalPort = std::function<void(const ContainerId& id, int signal,
 // A command in a running container.
 using ExecPort = std::function<void(const ContainerId& id, std::vector<std::string> command,
                                     Duration timeout, Done<ExecResult> done)>;
+using MeasurePort = std::function<void(controller::pod_autoscaler::Measured measured)>;
 struct ContainerPorts {
   SignalPort signal{};
   ExecPort exec{};
+  MeasurePort measure{};
 };
-// Both as that runtime does them.
+// As that runtime does them, and what its cluster's metrics server is to say.
 template <class Runtime>
-ContainerPorts ports_of(Runtime& runtime) {
+ContainerPorts ports_of(Runtime& runtime, controller::pod_autoscaler::MetricsApi& metrics) {
   return {.signal =
               [&runtime](const ContainerId& id, int signal, const ProcessChoice& choice,
                          Done<void> done) {
@@ -49,6 +52,10 @@ ContainerPorts ports_of(Runtime& runtime) {
               [&runtime](const ContainerId& id, std::vector<std::string> command, Duration timeout,
                          Done<ExecResult> done) {
                 runtime.exec(id, std::move(command), timeout, std::move(done));
+              },
+          .measure =
+              [&metrics](controller::pod_autoscaler::Measured measured) {
+                metrics.measure(std::move(measured));
               }};
 }
 
@@ -136,6 +143,7 @@ class Engine {
   void executed(const std::string& subject, const Result<ExecResult>& result);
   void act(const Patch& action);
   void act(const Wait& action);
+  void act(const Measure& action);
   void apply_next(std::size_t index);
   void call_for_each(const Selection& of, std::string_view what,
                      const std::function<api::Request(const Object&)>& request);

@@ -9,6 +9,7 @@
 #include "objects/codec.hpp"
 #include "objects/pod_phase.hpp"
 #include "objects/resource_quota.hpp"
+#include "objects/selector.hpp"
 #include "scenario/language/claims.hpp"
 #include "scenario/run/engine.hpp"
 #include "scenario/run/preflight.hpp"
@@ -319,6 +320,23 @@ void Engine::act(const Patch& action) {
   client_.call(std::move(request), [this, alive](Result<api::Response> result) {
     if (!alive.expired()) acted(status_of(result));
   });
+}
+
+void Engine::act(const Measure& action) {
+  controller::pod_autoscaler::Measured measured;
+  if (action.of)
+    measured.of = [of = *action.of,
+                   labels = LabelMatcher::parse(action.of->label_selector)](const Object& object) {
+      return &object.kind() == of.kind &&
+             (of.namespace_.empty() || object.metadata.namespace_ == of.namespace_) &&
+             (of.name.empty() || object.metadata.name == of.name) &&
+             (of.label_selector.empty() || (labels && labels->matches(*object.metadata.labels)));
+    };
+  measured.container = action.container;
+  measured.resources = action.resources;
+  measured.values = action.values;
+  containers_.measure(std::move(measured));
+  acted({});
 }
 
 void Engine::act(const Wait& action) {

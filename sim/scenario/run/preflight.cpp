@@ -67,6 +67,8 @@ std::vector<const Selection*> selections_of(const Scenario& scenario) {
           using Action = std::decay_t<decltype(action)>;
           if constexpr (std::is_same_v<Action, Wait>) {
             if (action.state) found.push_back(&action.state->of);
+          } else if constexpr (std::is_same_v<Action, Measure>) {
+            if (action.of) found.push_back(&*action.of);
           } else if constexpr (!std::is_same_v<Action, Apply>) {
             found.push_back(&action.of);
           }

@@ -75,7 +75,7 @@ struct VirtualRun::Parts {
         injector(make_injector(options)),
         world(loop, world_options(options), &runtime),
         client(world.client("user")),
-        engine(loop, world.trace(), *client, scenario, ports_of(runtime), [] {}) {
+        engine(loop, world.trace(), *client, scenario, ports_of(runtime, world.metrics()), [] {}) {
     if (injector) injector->attach(world, ports());
     if (options.hash) {
       hash = std::make_unique<TraceHash>();

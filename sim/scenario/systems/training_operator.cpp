@@ -16,6 +16,7 @@
 #include "objects/schema.hpp"
 #include "objects/validation.hpp"
 #include "scenario/systems/actors.hpp"
+#include "scenario/systems/autoscaled.hpp"
 #include "scenario/systems/system.hpp"
 #include "scenario/systems/training_operator/parts.hpp"
 
@@ -246,6 +247,13 @@ constexpr std::array operator_controllers{
 };
 
 }  // namespace
+
+// spec/pytorchjob.md §3.5
+bool is_autoscaled_by_training_operator(const Object& object) {
+  const PyTorchJob* job = as<PyTorchJob>(object);
+  return job != nullptr && job->spec->elasticPolicy &&
+         job->spec->elasticPolicy->metrics.get() != nullptr;
+}
 
 constinit const System training_operator{
     .name = operator_actor,

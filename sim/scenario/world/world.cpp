@@ -15,6 +15,7 @@
 #include "controller/manager/endpoints/mirroring_controller.hpp"
 #include "controller/manager/endpoints/slice_controller.hpp"
 #include "controller/manager/job/controller.hpp"
+#include "controller/manager/pod_autoscaler/controller.hpp"
 #include "controller/manager/resource_quota/controller.hpp"
 #include "controller/manager/statefulset/controller.hpp"
 #include "controller/manager/volume_binder/binder.hpp"
@@ -51,6 +52,8 @@ struct KindOnDemand {
   bool is_bound = false;
   // What the API server has on for them; null: nothing.
   void (*admission)(Store&) = nullptr;
+  // Served by every world: others make such objects where nobody acts on them.
+  bool is_always_served = false;
 };
 constexpr std::array kinds_on_demand{
     KindOnDemand{&CronJob::info, &make_controller<controller::CronJobController>,
@@ -81,6 +84,8 @@ constexpr std::array kinds_on_demand{
                  .controller = &make_controller<controller::ResourceQuotaController>,
                  .flag = "resourcequota-controller",
                  .admission = &add_quota_admission},
+    KindOnDemand{
+        .info = &HorizontalPodAutoscaler::info, .flag = autoscaler_flag, .is_always_served = true},
 };
 
 }  // namespace
@@ -110,7 +115,8 @@ void World::Parts::choose_kinds() {
       });
   for (const KindOnDemand& row : kinds_on_demand) {
     if (row.is_bound && binds_claims) add(row.info());
-    if (!is_told_of(row.info())) kinds.remove(row.info().group, row.info().kind);
+    if (!row.is_always_served && !is_told_of(row.info()))
+      kinds.remove(row.info().group, row.info().kind);
   }
   kinds = kinds_with(options.systems, kinds);
   // What it is told of it serves, whether or not somebody acts on it.
@@ -150,6 +156,12 @@ void World::Parts::install_controller_manager() {
     if (row.controller != nullptr && !options.flags.without.contains(row.flag) &&
         is_told_of(row.info()))
       add_controller(manager_actor, row.controller, &informers);
+  if (is_told_of(HorizontalPodAutoscaler::info()) &&
+      !options.flags.without.contains(autoscaler_flag))
+    add_controller(
+        manager_actor,
+        [this] { return std::make_unique<controller::PodAutoscalerController>(metrics); },
+        &informers);
   if (binds_claims)
     add_controller(provisioner_actor, &make_controller<controller::volume_binder::Provisioner>,
                    nullptr);
@@ -270,6 +282,7 @@ dns::Resolver& World::node_resolver() {
             dns::ZoneOptions{.outside_names = parts.options.dns.outside_names}));
   return *parts.node_resolver;
 }
+controller::pod_autoscaler::MetricsApi& World::metrics() { return parts_->metrics; }
 const KindRegistry& World::kinds() const { return parts_->kinds; }
 const WorldOptions& World::options() const { return parts_->options; }
 

@@ -19,6 +19,9 @@
 namespace ddptwin {
 
 class Store;
+namespace controller::pod_autoscaler {
+class MetricsApi;
+}
 namespace dns {
 class Resolver;
 }
@@ -68,6 +71,7 @@ struct ControlPlaneFlags {
 std::vector<std::string_view> switchable_controllers();
 inline constexpr std::string_view volume_binder_flag = "persistentvolume-binder-controller";
 inline constexpr std::string_view node_lifecycle_flag = "node-lifecycle-controller";
+inline constexpr std::string_view autoscaler_flag = "horizontal-pod-autoscaler-controller";
 inline constexpr std::string_view taint_eviction_flag = "taint-eviction-controller";
 
 // The StorageClass of a cluster whose manifests bring no default class.
@@ -124,6 +128,8 @@ class World {
   dns::Resolver& resolver();  // the cluster's DNS, to be asked directly or served
   // What the nodes' own resolv.conf leads to: it knows no name, the cluster's least of all.
   dns::Resolver& node_resolver();
+  // What its metrics APIs answer: nothing, until something is measured.
+  controller::pod_autoscaler::MetricsApi& metrics();
   const KindRegistry& kinds() const;
   const WorldOptions& options() const;
   // A client of one's own for a new actor (a literal). It must end before the world.

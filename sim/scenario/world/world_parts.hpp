@@ -11,6 +11,7 @@
 #include "controller/manager/gc/gc.hpp"
 #include "controller/manager/namespace_lifecycle.hpp"
 #include "controller/manager/node_lifecycle/controller.hpp"
+#include "controller/manager/pod_autoscaler/metrics.hpp"
 #include "controller/manager/pod_gc.hpp"
 #include "controller/manager/taint_eviction.hpp"
 #include "dns/resolver.hpp"
@@ -161,6 +162,7 @@ struct World::Parts final : Installer {
   std::unique_ptr<TaintEviction> taint_eviction{};
   NodeHeartbeats heartbeats{};
   std::unique_ptr<NodeLifecycle> node_lifecycle{};
+  controller::pod_autoscaler::MetricsApi metrics{};
   std::list<Hosted> controllers{};
   std::vector<ObjectPtr> provided{};
   std::list<Scheduling> schedulers{};

@@ -9,6 +9,7 @@
 
 #include "cluster/pods/budgets.hpp"
 #include "objects/codec.hpp"
+#include "objects/scale.hpp"
 
 namespace ddptwin::controller {
 namespace disruption {
@@ -55,21 +56,6 @@ const KindInfo* kind_of(const OwnerReference& owner) {
   for (const KindInfo* kind : built_in_kinds())
     if (owner.kind == kind->kind && owner.apiVersion == kind->api_version()) return kind;
   return nullptr;
-}
-
-// What the scale subresource would say of the replicas.
-std::int32_t scale_of(const Object& object) {
-  Json at = encode(object);
-  std::string_view path = object.kind().scale->spec_replicas;
-  while (!path.empty()) {
-    path.remove_prefix(1);
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    const Json* next = at.is_object() ? at.get_object().if_contains(path.substr(0, dot)) : nullptr;
-    if (next == nullptr) return 0;
-    at = Json(*next);
-    path.remove_prefix(dot);
-  }
-  return at.is_int64() ? static_cast<std::int32_t>(at.get_int64()) : 0;
 }
 
 // One sync in the making.
@@ -119,7 +105,7 @@ Result<std::int32_t> Pass::scale_of_owner(const Pod& pod, const OwnerReference& 
   if (found == nullptr || found->metadata.uid != owner.uid)
     return fail(Reason::not_found,
                 fmt::format("found no controllers for pod \"{}\"", pod.metadata.name));
-  return scale_of(*found);
+  return scale_of(*found).replicas.value_or(0);
 }
 
 // The sum over whoever made the pods.
