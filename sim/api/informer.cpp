@@ -1,5 +1,8 @@
 #include "api/informer.hpp"
 
+#include <algorithm>
+#include <charconv>
+
 namespace ddptwin::api {
 namespace {
 
@@ -15,6 +18,13 @@ ListOptions resumed(const Cow<ListOptions>& options, const std::string& version)
 }
 
 }  // namespace
+
+std::uint64_t version_of(std::string_view resource_version) {
+  std::uint64_t number = 0;
+  const char* const end = resource_version.data() + resource_version.size();
+  const auto read = std::from_chars(resource_version.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? number : 0;
+}
 
 Informer::Informer(Loop& loop, ApiClient& client, Target target, Cow<ListOptions> options)
     : loop_(loop),
@@ -35,6 +45,7 @@ void Informer::restart() {
   by_labels_.clear();
   by_selector_.reset();
   synced_ = false;
+  version_ = 0;
   relist();
 }
 
@@ -58,6 +69,7 @@ void Informer::on_list(const Result<Response>& result) {
   for (const ObjectPtr& object : result->items) put(object);
   listing_ = false;
   synced_ = true;
+  saw(result->resource_version);
   if (listed_) listed_();
   watch_ = client_.watch(target_, resumed(options_, result->resource_version),
                          [this](const WatchEvent& event) { on_event(event); });
@@ -67,11 +79,14 @@ void Informer::on_event(const WatchEvent& event) {
   switch (event.type) {
     case WatchEventType::added:
     case WatchEventType::modified:
+      saw(event.object->metadata.resourceVersion.view());
       return put(event.object);
     case WatchEventType::removed:
+      version_ = std::max(version_, event.removed_at);
+      saw(event.object->metadata.resourceVersion.view());
       return drop(*event.object);
     case WatchEventType::bookmark:
-      return;
+      return saw(event.object->metadata.resourceVersion.view());
     case WatchEventType::error:
       // The watch calls us: it may not end inside its own callback.
       retry_ = loop_.after(lane_, Duration::zero(), [this] {
@@ -81,6 +96,8 @@ void Informer::on_event(const WatchEvent& event) {
       return;
   }
 }
+
+void Informer::saw(std::string_view version) { version_ = std::max(version_, version_of(version)); }
 
 void Informer::drop_all_but(const std::vector<ObjectPtr>& listed) {
   ObjectMap there;

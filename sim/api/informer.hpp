@@ -13,6 +13,10 @@ namespace ddptwin::api {
 // relist that finds an object gone reports it with the last state known.
 using InformerHandler = std::function<void(const ObjectPtr& before, const ObjectPtr& after)>;
 
+// A resourceVersion as a number, by which versions are older or newer; 0 of what is none. Source:
+// apimachinery resourceversion.CompareResourceVersion.
+std::uint64_t version_of(std::string_view resource_version);
+
 // Objects by key "namespace/name", as the last event of each says. It may lag behind the store, as
 // a real controller's cache does. Callbacks run inside the watch's callback. Source: client-go
 // reflector and shared informer semantics (spec/kubernetes.md section 1.10).
@@ -32,6 +36,9 @@ class Informer {
   // hear of every object again.
   void restart();
   bool synced() const { return synced_; }
+  // The newest version that it has seen, of a list or of an event; 0: none yet. Source: client-go's
+  // Store.LastStoreSyncResourceVersion.
+  std::uint64_t version() const { return version_; }
 
   const ObjectPtr& find(std::string_view namespace_, std::string_view name) const {
     return objects_.find(namespace_, name);
@@ -57,6 +64,7 @@ class Informer {
   void relist();
   void on_list(const Result<Response>& result);
   void on_event(const WatchEvent& event);
+  void saw(std::string_view version);
   void drop_all_but(const std::vector<ObjectPtr>& listed);
   void put(const ObjectPtr& object);
   void drop(const Object& named);  // what is named as this one
@@ -80,6 +88,7 @@ class Informer {
   std::uint64_t era_ = 0;  // answers to questions of an earlier era are dropped
   std::shared_ptr<int>
       alive_;  // completions hold it weakly: the informer may end before the answer
+  std::uint64_t version_ = 0;
   bool synced_ = false, listing_ = false;
   std::function<void()> listed_{};
 };

@@ -9,6 +9,8 @@ namespace ddptwin::controller {
 
 using namespace std::string_view_literals;
 
+const Rule await_own_writes{"await_own_writes", "KEP-5647"};
+
 // A process that crashed is started again by its kubelet: soon, then after 10 s, doubling to
 // 300 s; ten minutes of health clear that (spec/kubernetes.md §2).
 namespace {
@@ -29,6 +31,16 @@ Duration restart_delay(int panics_before) {
   Duration delay = restart_base;
   for (int i = 1; i < panics_before && delay < restart_max; ++i) delay *= 2;
   return std::min(delay, restart_max);
+}
+
+// Again with back-off: a cache has not seen yet what was written.
+Plan waiting(std::string why) {
+  Plan plan;
+  Step& step = plan.steps.emplace_back();
+  step.rule = &await_own_writes;
+  step.text = std::move(why);
+  plan.requeue = true;
+  return plan;
 }
 
 ShortText describe(const api::Request& request) {
@@ -164,6 +176,7 @@ void ControllerHost::crash() {
   throttle_ = TokenBucket(options_.client_per_second, options_.client_burst);
   throttled_.cancel();
   expectations_.clear();
+  written_.clear();
   recorder_.reset();
   series_.reset();
   controller_.reset();
@@ -183,6 +196,7 @@ void ControllerHost::panic(const std::string& text) {
 }
 
 void ControllerHost::on_change(Source& source, const Change& change) {
+  if (!change.after && !written_.empty()) forget_written(*change.before);
   Reaction reaction = controller_.observe(change, *cache_, expectations_, loop_.now());
   if (reaction.panic) return panic(*reaction.panic);
   for (const KeyParts& key : reaction.wake)
@@ -231,9 +245,46 @@ void ControllerHost::take_next() {
   const Observed seen{*cache_, expectations_, random_.split(++plans_)};
   // Who woke the queue did so for its first key alone.
   loop_.set_context(entry.context());
-  run_.emplace(Run{entry, controller_.plan(entry.key(), seen, loop_.now()), entry.context(),
-                   entry.context()});
+  std::string waits_for = behind(entry.key());
+  run_.emplace(Run{entry,
+                   waits_for.empty() ? controller_.plan(entry.key(), seen, loop_.now())
+                                     : waiting(std::move(waits_for)),
+                   entry.context(), entry.context()});
   next_step();
+}
+
+std::string ControllerHost::behind(const Key& key) {
+  const auto found = written_.find(key);
+  if (found == written_.end()) return {};
+  const std::vector<std::uint64_t>& versions = found->second.versions;
+  for (std::size_t i = 0; i != sources_.size(); ++i) {
+    const std::uint64_t read = sources_[i]->informer.version();
+    if (versions[i] > read)
+      return concat({"read version: ", std::to_string(read),
+                     " is not as new as written version: ", std::to_string(versions[i]),
+                     " for group resource ", sources_[i]->kind->resource()});
+  }
+  written_.erase(found);
+  return {};
+}
+
+void ControllerHost::note_written(const ObjectPtr& object) {
+  if (!object || !run_->plan.about) return;
+  const auto& awaited = options_.own_writes_of;
+  if (std::find(awaited.begin(), awaited.end(), &object->kind()) == awaited.end()) return;
+  Written& written = written_[run_->key()];
+  const Text& owner = run_->plan.about->metadata.uid;
+  if (written.owner != owner) written = {owner, {}};
+  written.versions.resize(sources_.size());
+  for (std::size_t i = 0; i != sources_.size(); ++i)
+    if (sources_[i]->kind == &object->kind())
+      written.versions[i] =
+          std::max(written.versions[i], api::version_of(object->metadata.resourceVersion.view()));
+}
+
+void ControllerHost::forget_written(const Object& gone) {
+  const auto found = written_.find(joined_key(parts_of(gone)));
+  if (found != written_.end() && found->second.owner == gone.metadata.uid) written_.erase(found);
 }
 
 // Goes through the steps that need no call, and stops at one that does: its answer comes back here.
@@ -298,6 +349,8 @@ void ControllerHost::ask(std::unique_ptr<api::Asked> asked, OnAnswer on) {
 void ControllerHost::on_answer(const Result<api::Response>& result) {
   if (!result) return refused(result.error());
   controller_.accepted(run_->key(), run_->step(), *result);
+  // A deletion is not awaited. Of a spent request the verb is left.
+  if (run_->step().request->verb != api::Verb::remove) note_written(result->object);
   const ObjectPtr& about = run_->plan.about;
   if (about && result->object && result->object->metadata.uid == about->metadata.uid)
     run_->answered = result->object;
@@ -369,6 +422,7 @@ void ControllerHost::retry() {
 std::vector<ControllerHost::Remembered> ControllerHost::remembered() const {
   std::vector<Key> keys = controller_.remembered();
   for (Key& key : queue_.failing()) keys.push_back(std::move(key));
+  for (Key& key : keys_of(written_)) keys.push_back(std::move(key));
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   const auto is_there = [this](const KeyParts& parts) {

@@ -14,12 +14,21 @@
 
 namespace ddptwin::controller {
 
+// Taken instead of planning while a cache has not seen what the controller itself wrote for the
+// key.
+extern const Rule await_own_writes;
+
 struct HostOptions {
   // The client's own throttle on the plan's calls (client-go QPS and burst; 20 and 30 are the
   // defaults of controller-runtime and of kube-controller-manager). 0: none.
   double client_per_second = 20;
   int client_burst = 30;
   api::EventRecorderOptions events{};
+  // A key is planned again only once the caches of these kinds are as new as what its last plans
+  // wrote of them, deletions aside; until then it backs off as after a failure. Kinds that it does
+  // not watch count for nothing. Source: pkg/controller/util/consistency of Kubernetes 1.36
+  // (KEP-5647).
+  std::vector<const KindInfo*> own_writes_of{};
 };
 
 // Feeds one controller from informers and carries its plans out, one API call a loop step, one key
@@ -75,6 +84,10 @@ class ControllerHost {
   bool synced() const;
   void pump();
   void take_next();
+  // Why a key is not planned yet: which cache is behind its own writes; empty: none is.
+  std::string behind(const Key& key);
+  void note_written(const ObjectPtr& object);
+  void forget_written(const Object& gone);
   void next_step();
   void read_first();
   void on_read(const Result<api::Response>& result);
@@ -110,6 +123,12 @@ class ControllerHost {
   std::unique_ptr<api::EventRecorder> recorder_{};
   std::unique_ptr<api::EventSeries> series_{};  // instead, of who tells in series
   std::optional<Run> run_{};
+  // Of each key the newest versions that its plans wrote, until a look finds them cached.
+  struct Written {
+    Text owner{};                           // uid
+    std::vector<std::uint64_t> versions{};  // as sources_; 0: none
+  };
+  std::map<Key, Written> written_{};
   Timer throttled_{};
   Timer restart_{};
   std::uint64_t plans_ = 0;

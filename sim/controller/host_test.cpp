@@ -33,6 +33,10 @@ class TinyApi final : public api::ApiClient {
 
   const KindRegistry& kinds() const override { return kinds_; }
 
+  void put_at(const std::string& name, int revision) {
+    revision_ = revision - 1;
+    put(name);
+  }
   void put(const std::string& name, bool ending = false) {
     auto object = std::make_shared<ConfigMap>();
     object->metadata.name = name;
@@ -392,6 +396,40 @@ TEST_F(HostTest, the_clients_throttle_spaces_calls_beyond_the_burst) {
   EXPECT_EQ(cluster.log.size(), 3u);
   run(100ms);
   EXPECT_EQ(cluster.log.size(), 4u);
+}
+
+// KEP-5647: what the cache has not seen yet is no ground for another plan.
+TEST_F(HostTest, plans_a_key_again_only_once_the_cache_has_seen_what_was_written_for_it) {
+  const auto plans_of_a_stale_cache = [this](std::vector<const KindInfo*> own_writes_of) {
+    options.own_writes_of = std::move(own_writes_of);
+    controller.plans = 0;
+    cluster.objects.clear();
+    Step step = create_step("a");
+    const auto written = step.request->object->clone();
+    written->metadata.resourceVersion = "900";
+    step.request->object = written;
+    controller.steps = {step};
+    start();
+    run();
+    EXPECT_EQ(controller.plans, 1);
+    cluster.put("job");
+    run(1s);
+    return controller.plans;
+  };
+  EXPECT_EQ(plans_of_a_stale_cache({}), 2);
+  host->crash();
+  EXPECT_EQ(plans_of_a_stale_cache({&Pod::info()}), 2) << "that kind it does not write";
+  host->crash();
+  EXPECT_EQ(plans_of_a_stale_cache({&ConfigMap::info()}), 1);
+  EXPECT_EQ(host->remembered().size(), 1u);
+  cluster.put_at("other", 899);
+  run(20s);
+  EXPECT_EQ(controller.plans, 1);
+  cluster.put_at("other", 900);
+  run(20s);
+  EXPECT_EQ(controller.plans, 2);
+  host->crash();
+  EXPECT_TRUE(host->remembered().empty());
 }
 
 TEST_F(HostTest, writes_each_rule_into_the_trace) {

@@ -230,6 +230,17 @@ constexpr std::array flag_fields{
                 to.terminated_pod_gc_threshold = static_cast<std::size_t>(value);
                 return {};
               }},
+    FlagField{"manager-version", "a version",
+              "the release of kube-controller-manager, v1.35 or v1.36: from v1.36 on its "
+              "controllers of Jobs and StatefulSets look at one again only once they have heard of "
+              "what they wrote for it, below they go on from what they know; default: v1.36",
+              [](const YamlNode& node, ControlPlaneFlags& to, const ParseContext&) -> Status {
+                TRY(const std::string text, node.as_text());
+                const ManagerVersion* found = find_manager_version(text);
+                if (found == nullptr) return node.must_be("v1.35, v1.36 or a release of one");
+                to.manager = found;
+                return {};
+              }},
     FlagField{"controllers", "a list of names",
               "of kube-controller-manager: \"*\" for all, -NAME for all but that one; default: "
               "[\"*\"]",
@@ -309,7 +320,7 @@ std::vector<ReferenceTable> cluster_tables() {
       reference_of("cluster", "", cluster_fields),
       reference_of("flags",
                    "The first two are of the controllers of endpoints and of the training "
-                   "operator, of any version; the last two are of kube-controller-manager. A "
+                   "operator, of any version; the last three are of kube-controller-manager. A "
                    "cluster of thousands of pods needs others than the defaults: once more pods "
                    "have finished "
                    "than the threshold before their jobs were looked at again, they are deleted "

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "controller/host.hpp"
 #include "controller/manager/cronjob/controller.hpp"
 #include "controller/manager/job/rules.hpp"
 #include "objects/apps_v1.hpp"
@@ -139,6 +140,7 @@ std::span<const controller::Rule* const> own_rules() {
     const auto of_job = controller::job::rules::all(), of_cron_job = controller::cronjob::rules();
     std::vector<const controller::Rule*> all(of_job.begin(), of_job.end());
     all.insert(all.end(), of_cron_job.begin(), of_cron_job.end());
+    all.push_back(&controller::await_own_writes);
     return all;
   }();
   return rules;

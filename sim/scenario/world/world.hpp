@@ -15,6 +15,7 @@
 #include "objects/core_v1.hpp"
 #include "runtime/runtime.hpp"
 #include "scenario/systems/system.hpp"
+#include "scenario/world/manager_version.hpp"
 
 namespace ddptwin {
 
@@ -61,6 +62,7 @@ struct ControlPlaneFlags {
   int kube_api_qps = 20;
   int kube_api_burst = 30;
   std::size_t terminated_pod_gc_threshold = 12'500;  // 0: none are deleted
+  const ManagerVersion* manager = &default_manager_version();
   // Of switchable_controllers(): those that kube-controller-manager does not run.
   std::set<std::string, std::less<>> without{};
 };

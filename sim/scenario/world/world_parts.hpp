@@ -93,7 +93,8 @@ struct World::Parts final : Installer {
         chance ? *chance : random.split(hosted.controller->name()), *hosted.controller,
         controller::HostOptions{
             .client_per_second = std::max<double>(options.flags.kube_api_qps, 0),
-            .client_burst = options.flags.kube_api_burst});
+            .client_burst = options.flags.kube_api_burst,
+            .own_writes_of = own_writes_of(*options.flags.manager, hosted.controller->name())});
     return hosted;
   }
   // The cluster's own, and those that systems bring.
