@@ -196,14 +196,29 @@ struct PodUsage {
   SharedText pod_uid{};
   std::vector<OfContainer> containers{};          // that run, in the order of their starts
   std::map<std::string, std::int64_t> volumes{};  // its emptyDirs on disk, by name
+
+  std::int64_t memory() const {
+    std::int64_t sum = 0;
+    for (const OfContainer& one : containers) sum += one.memory;
+    return sum;
+  }
+  std::int64_t on_disk() const {
+    std::int64_t sum = 0;
+    for (const OfContainer& one : containers) sum += one.root + one.logs;
+    for (const auto& [name, bytes] : volumes) sum += bytes;
+    return sum;
+  }
 };
+
+// What the pods of a node share.
+enum class NodeResource : std::uint8_t { memory, disk };
 
 struct RuntimeEvent {
   enum class Kind : std::uint8_t {
     container_exited,
     sandbox_died,
     log_line,
-    memory_is_short,  // its node's (PodRuntime::watch_memory)
+    node_is_short,  // its node is, of `resource` (PodRuntime::watch_node)
   };
   Kind kind = Kind::container_exited;
   SharedText pod_uid{};
@@ -211,14 +226,15 @@ struct RuntimeEvent {
   std::string container_name{};
   std::string line{};  // log_line, without its end
   bool standard_error = false;
+  NodeResource resource = NodeResource::memory;  // node_is_short
 };
 
 template <class T>
 using Done = UniqueFunction<void(Result<T>)>;
 
-// How a runtime tells that a node's memory is short.
-enum class MemoryWatch : std::uint8_t {
-  tells,     // by an event, once until it is so no more
+// How a runtime tells that a node is short of something.
+enum class NodeWatch : std::uint8_t {
+  tells,     // by an event, once at least, and again when it is watched anew
   is_short,  // it is so now, and will be told when it is so again
   silent,    // who wants to know asks for the usage
 };
@@ -264,8 +280,9 @@ class PodRuntime {
   // Of those of the pods that have a sandbox, in that order.
   virtual void usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) = 0;
 
-  // How many bytes the containers of a node may have together before its memory is short.
-  virtual MemoryWatch watch_memory(const std::string& node, std::int64_t bytes) = 0;
+  // How many bytes the pods of a node may have together before it is short of them.
+  virtual NodeWatch watch_node(const std::string& node, NodeResource resource,
+                               std::int64_t bytes) = 0;
 
   // Called for each event, on a lane of that container.
   virtual void listen(std::function<void(const RuntimeEvent&)> listener) = 0;

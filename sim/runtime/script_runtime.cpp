@@ -496,15 +496,17 @@ void ScriptRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<Pod
   answer(lane_, {}, Result<std::vector<PodUsage>>(std::move(usage)), std::move(done));
 }
 
-MemoryWatch ScriptRuntime::watch_memory(const std::string&, std::int64_t) {
-  return MemoryWatch::tells;
+NodeWatch ScriptRuntime::watch_node(const std::string&, NodeResource, std::int64_t) {
+  return NodeWatch::tells;
 }
 
-void ScriptRuntime::memory_is_short(const std::string& namespace_, const std::string& pod) {
+void ScriptRuntime::node_is_short(const std::string& namespace_, const std::string& pod,
+                                  NodeResource resource) {
   const Sandbox* sandbox = latest_sandbox(namespace_, pod);
   if (sandbox == nullptr) return;
   RuntimeEvent event;
-  event.kind = RuntimeEvent::Kind::memory_is_short;
+  event.kind = RuntimeEvent::Kind::node_is_short;
+  event.resource = resource;
   event.pod_uid = sandbox->uid;
   send(std::move(event), sandbox->lane);
 }

@@ -48,10 +48,10 @@ class ScriptRuntime : public PodRuntime {
   // Overrules the annotation `rig/KEY` from now on; an empty value is as if it were absent.
   void set(const std::string& namespace_, const std::string& pod, const std::string& key,
            const std::string& value);
-  // What usage() answers of the pod from now on; of others it is nothing. That a node's memory is
-  // short is told when somebody says so of one of its pods.
+  // What usage() answers of the pod from now on; of others it is nothing. That a node is
+  // short of something is told when somebody says so of one of its pods.
   void set_usage(const std::string& namespace_, const std::string& pod, PodUsage usage);
-  void memory_is_short(const std::string& namespace_, const std::string& pod);
+  void node_is_short(const std::string& namespace_, const std::string& pod, NodeResource resource);
   // The sandbox is lost, its containers end with 137.
   void sandbox_dies(const std::string& namespace_, const std::string& pod);
 
@@ -84,7 +84,7 @@ class ScriptRuntime : public PodRuntime {
   void update_volume(const std::string& pod_uid,
                      std::shared_ptr<const VolumeSource> source) override;
   void usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) override;
-  MemoryWatch watch_memory(const std::string& node, std::int64_t bytes) override;
+  NodeWatch watch_node(const std::string& node, NodeResource resource, std::int64_t bytes) override;
   void listen(std::function<void(const RuntimeEvent&)> listener) override;
 
  private:

@@ -86,7 +86,7 @@ TEST_F(VolumesTest, what_is_written_is_counted_where_it_lies) {
   SandboxConfig config;
   config.uid = "uid-usage";
   config.node = "n0";
-  EXPECT_EQ(runtime->watch_memory("n0", 1), MemoryWatch::silent);
+  EXPECT_EQ(runtime->watch_node("n0", NodeResource::memory, 1), NodeWatch::silent);
   const auto id = start_shell(run_pod(config).id,
                               "head -c 3000000 /dev/zero > /volume/a; "
                               "truncate -s 1G /volume/hole; "

@@ -30,30 +30,46 @@ const Quantity* size_limit(const Volume& volume) {
   return limit > Quantity() ? &limit : nullptr;
 }
 
-Quantity amount_of_memory(const ResourceList& list) {
-  const auto found = list.find("memory");
+Quantity amount_of(const ResourceList& list, std::string_view resource) {
+  const auto found = list.find(resource);
   return found == list.end() ? Quantity() : found->second;
 }
 
-std::int64_t total(const PodUsage& usage) {
-  std::int64_t sum = 0;
-  for (const PodUsage::OfContainer& one : usage.containers) sum += one.root + one.logs;
-  for (const auto& [name, bytes] : usage.volumes) sum += bytes;
-  return sum;
+// Upstream keeps percentages as float32, which shows in the figures of messages.
+std::int64_t tenth_of(std::int64_t capacity) {
+  return static_cast<std::int64_t>(static_cast<double>(capacity) * static_cast<double>(0.1F));
 }
+
+constexpr std::array<Signal, signal_count> all_signals{
+    Signal{.what = NodeResource::memory,  // memory.available<100Mi
+           .resource = "memory",
+           .condition = "MemoryPressure",
+           .taint = "node.kubernetes.io/memory-pressure",
+           .under = {"KubeletHasInsufficientMemory", "kubelet has insufficient memory available"},
+           .without = {"KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
+           .least = [](std::int64_t) -> std::int64_t { return 100LL << 20U; },
+           .of_container = [](const PodUsage::OfContainer& one) { return one.memory; },
+           .of_pod = [](const PodUsage& usage) { return usage.memory(); },
+           .takes_who_asks = true},
+    Signal{.what = NodeResource::disk,  // nodefs.available<10%
+           .resource = ephemeral_storage,
+           .condition = "DiskPressure",
+           .taint = "node.kubernetes.io/disk-pressure",
+           .under = {"KubeletHasDiskPressure", "kubelet has disk pressure"},
+           .without = {"KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+           .least = &tenth_of,
+           .of_container = [](const PodUsage::OfContainer& one) { return one.root + one.logs; },
+           .of_pod = [](const PodUsage& usage) { return usage.on_disk(); }},
+};
 
 }  // namespace
 
-std::int64_t memory_of(const PodUsage& usage) {
-  std::int64_t sum = 0;
-  for (const PodUsage::OfContainer& one : usage.containers) sum += one.memory;
-  return sum;
-}
+std::span<const Signal, signal_count> signals() { return all_signals; }
 
-bool goes_first(const MemoryUser& a, const MemoryUser& b) {
-  const auto excess = [](const MemoryUser& user) {
+bool goes_first(const Signal& signal, const PodUser& a, const PodUser& b) {
+  const auto excess = [&signal](const PodUser& user) {
     const Cow<ResourceList> requests = pod_requests(*user.spec);
-    return memory_of(*user.usage) - amount_of_memory(requests).value();
+    return signal.of_pod(*user.usage) - amount_of(requests, signal.resource).value();
   };
   const std::int64_t of_a = excess(a), of_b = excess(b);
   if ((of_a > 0) != (of_b > 0)) return of_a > 0;
@@ -62,35 +78,42 @@ bool goes_first(const MemoryUser& a, const MemoryUser& b) {
   return of_a > of_b;
 }
 
-PodVerdict low_on_memory(const MemoryUser& user, std::int64_t available) {
+PodVerdict low_on(const Signal& signal, const PodUser& user, std::int64_t least,
+                  std::int64_t available) {
   const auto text = [](std::int64_t bytes) {
     return Quantity::of(bytes, Quantity::Format::binary_si).str();
   };
   std::string message =
-      fmt::format("The node was low on resource: memory. Threshold quantity: {}, available: {}. ",
-                  text(free_memory_min), text(available));
+      fmt::format("The node was low on resource: {}. Threshold quantity: {}, available: {}. ",
+                  signal.resource, text(least), text(available));
   for (const PodUsage::OfContainer& one : user.usage->containers) {
     const Container* container = find_container(*user.spec, one.name);
     if (container == nullptr) continue;
-    const Quantity request = amount_of_memory(container->resources.requests);
-    if (Quantity::of(one.memory) > request)
-      message += fmt::format(
-          "Container {} was using {}, request is {}, has larger consumption of memory. ", one.name,
-          text(one.memory), request.str());
+    const Quantity request = amount_of(container->resources.requests, signal.resource);
+    if (const std::int64_t used = signal.of_container(one); Quantity::of(used) > request)
+      message +=
+          fmt::format("Container {} was using {}, request is {}, has larger consumption of {}. ",
+                      one.name, text(used), request.str(), signal.resource);
   }
   PodVerdict verdict = evicted(message);
   verdict.disruption = std::move(message);
   return verdict;
 }
 
-std::optional<PodVerdict> refuse_under_pressure(const PodSpec& spec) {
-  const Taint taint{"node.kubernetes.io/memory-pressure", {}, "NoSchedule", {}};
-  const bool is_tolerated =
-      std::any_of(spec.tolerations.begin(), spec.tolerations.end(),
-                  [&](const Toleration& one) { return tolerates(one, taint); });
-  if (is_critical(spec) || qos_class(spec) != QosClass::best_effort || is_tolerated)
-    return std::nullopt;
-  return evicted("The node had condition: [MemoryPressure]. ");
+std::optional<PodVerdict> refuse_under(std::span<const Signal* const> pressures,
+                                       const PodSpec& spec) {
+  if (pressures.empty() || is_critical(spec)) return std::nullopt;
+  if (pressures.size() == 1 && pressures.front()->takes_who_asks) {
+    const Taint taint{std::string(pressures.front()->taint), {}, "NoSchedule", {}};
+    const bool is_tolerated =
+        std::any_of(spec.tolerations.begin(), spec.tolerations.end(),
+                    [&](const Toleration& one) { return tolerates(one, taint); });
+    if (qos_class(spec) != QosClass::best_effort || is_tolerated) return std::nullopt;
+  }
+  std::string conditions;
+  for (const Signal* one : pressures)
+    conditions += fmt::format("{}{}", conditions.empty() ? "" : " ", one->condition);
+  return evicted(fmt::format("The node had condition: [{}]. ", conditions));
 }
 
 bool has_disk_limits(const PodSpec& spec) {
@@ -117,7 +140,7 @@ std::optional<PodVerdict> over_disk_limit(const PodSpec& spec, const PodUsage& u
   const Cow<ResourceList> limits = pod_limits(spec);
   const Quantity* limit = find_limit(limits);
   if (limit == nullptr) return std::nullopt;
-  if (Quantity::of(total(usage)) > *limit)
+  if (Quantity::of(usage.on_disk()) > *limit)
     return evicted(
         fmt::format("Pod ephemeral local storage usage exceeds the total limit of containers {}. ",
                     limit->str()));

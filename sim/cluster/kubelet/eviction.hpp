@@ -2,7 +2,9 @@
 // (spec/kubernetes.md §2.2, §2.12; upstream pkg/kubelet/eviction).
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 
 #include "cluster/kubelet/status.hpp"
 #include "objects/core_v1.hpp"
@@ -22,22 +24,44 @@ bool is_critical(const PodSpec& spec);
 // those that its containers have, whoever has none.
 std::optional<PodVerdict> over_disk_limit(const PodSpec& spec, const PodUsage& usage);
 
-// Of the node's memory so much is to be free (upstream's default memory.available<100Mi).
-inline constexpr std::int64_t free_memory_min = 100LL << 20U;
+// Something that a node has so much of. When less than a part of it is free, the node says so, and
+// pods go. Sources: upstream eviction/helpers.go (signals, conditions and resources),
+// apis/config/v1beta1/defaults_linux.go (DefaultEvictionHard), kubelet_node_status setters.
+struct Signal {
+  struct Words {
+    std::string_view reason{}, message{};
+  };
+  NodeResource what{};
+  std::string_view resource{};  // in capacities, requests and messages
+  std::string_view condition{}, taint{};
+  Words under{}, without{};                                // of the condition
+  std::int64_t (*least)(std::int64_t capacity) = nullptr;  // that is to be free, in bytes
+  std::int64_t (*of_container)(const PodUsage::OfContainer& one) = nullptr;  // bytes
+  std::int64_t (*of_pod)(const PodUsage& usage) = nullptr;
+  // Who asks for anything, or tolerates its taint, is taken under this pressure alone.
+  bool takes_who_asks = false;
+};
+// In the order in which they are reclaimed: memory, then nodefs. Of inodes and of the images' disk
+// nothing is known.
+inline constexpr std::size_t signal_count = 2;
+std::span<const Signal, signal_count> signals();
 
-// A pod and what it takes of the memory.
-struct MemoryUser {
+// A pod and what it takes of its node.
+struct PodUser {
   const PodSpec* spec = nullptr;
   const PodUsage* usage = nullptr;
 };
-std::int64_t memory_of(const PodUsage& usage);  // of all its containers, in bytes
 // Whether `a` is to go before `b`: who has more than it requests, then by priority, then by how
-// much more (upstream rankMemoryPressure).
-bool goes_first(const MemoryUser& a, const MemoryUser& b);
-// Why it goes, when that much is free: it names the containers that have more than they request.
-PodVerdict low_on_memory(const MemoryUser& user, std::int64_t available);
-// Why a node whose memory is short does not take a pod, or nothing: it takes those that ask for
-// anything, tolerate the taint or are the system's own (upstream managerImpl.Admit).
-std::optional<PodVerdict> refuse_under_pressure(const PodSpec& spec);
+// much more (upstream rankMemoryPressure, rankDiskPressureFunc).
+bool goes_first(const Signal& signal, const PodUser& a, const PodUser& b);
+// Why it goes, when that much is to be and that much is free: it names the containers that have
+// more than they request (upstream evictionMessage).
+PodVerdict low_on(const Signal& signal, const PodUser& user, std::int64_t least,
+                  std::int64_t available);
+// Why a node under these pressures, in the order of signals(), does not take a pod, or nothing: it
+// takes those of the system's own, and what Signal::takes_who_asks says (upstream
+// managerImpl.Admit).
+std::optional<PodVerdict> refuse_under(std::span<const Signal* const> pressures,
+                                       const PodSpec& spec);
 
 }  // namespace ddptwin::kubelet

@@ -8,18 +8,20 @@ namespace ddptwin::kubelet::eviction_memory_test {
 namespace {
 
 constexpr std::int64_t mi = 1 << 20;
+const Signal& memory = signals()[0];
+const std::array under_memory{&memory};
 
-PodUsage uses(std::int64_t memory, const std::string& container = "c") {
+PodUsage uses(std::int64_t bytes, const std::string& container = "c") {
   PodUsage usage;
-  usage.containers.push_back({container, 0, 0, memory});
+  usage.containers.push_back({container, 0, 0, bytes});
   return usage;
 }
 
-PodSpec requesting(const char* memory, std::int32_t priority = 0) {
+PodSpec requesting(const char* request, std::int32_t priority = 0) {
   PodSpec spec;
   Container& container = spec.containers.edit().emplace_back();
   container.name = "c";
-  if (*memory != '\0') container.resources.requests.edit()["memory"] = *Quantity::parse(memory);
+  if (*request != '\0') container.resources.requests.edit()["memory"] = *Quantity::parse(request);
   spec.priority = priority;
   return spec;
 }
@@ -41,12 +43,12 @@ TEST(MemoryRank, who_goes_first) {
   };
   for (const Case& one : cases) {
     const PodUsage a = uses(one.first_uses), b = uses(one.second_uses);
-    EXPECT_TRUE(goes_first({&one.first, &a}, {&one.second, &b})) << one.what;
-    EXPECT_FALSE(goes_first({&one.second, &b}, {&one.first, &a})) << one.what;
+    EXPECT_TRUE(goes_first(memory, {&one.first, &a}, {&one.second, &b})) << one.what;
+    EXPECT_FALSE(goes_first(memory, {&one.second, &b}, {&one.first, &a})) << one.what;
   }
   const PodSpec same = requesting("");
   const PodUsage usage = uses(mi);
-  EXPECT_FALSE(goes_first({&same, &usage}, {&same, &usage}));
+  EXPECT_FALSE(goes_first(memory, {&same, &usage}, {&same, &usage}));
 }
 
 TEST(MemoryRank, the_message_names_who_has_more_than_it_requests) {
@@ -55,7 +57,7 @@ TEST(MemoryRank, the_message_names_who_has_more_than_it_requests) {
   second.name = "d";
   PodUsage usage = uses(1200 * mi);
   usage.containers.push_back({"d", 0, 0, 3 * mi});
-  const PodVerdict both = low_on_memory({&spec, &usage}, 83 * mi);
+  const PodVerdict both = low_on(memory, {&spec, &usage}, 100 * mi, 83 * mi);
   EXPECT_EQ(both.reason, "Evicted");
   EXPECT_EQ(both.message,
             "The node was low on resource: memory. Threshold quantity: 100Mi, available: 83Mi. "
@@ -63,31 +65,31 @@ TEST(MemoryRank, the_message_names_who_has_more_than_it_requests) {
             "Container d was using 3Mi, request is 0, has larger consumption of memory. ");
   EXPECT_EQ(both.disruption, both.message);
   usage.containers.front().memory = 100 * mi;
-  EXPECT_EQ(low_on_memory({&spec, &usage}, 0).message,
+  EXPECT_EQ(low_on(memory, {&spec, &usage}, 100 * mi, 0).message,
             "The node was low on resource: memory. Threshold quantity: 100Mi, available: 0. "
             "Container d was using 3Mi, request is 0, has larger consumption of memory. ");
 }
 
 TEST(MemoryRank, a_node_under_pressure_takes_who_asks_for_something) {
-  const auto verdict = refuse_under_pressure(requesting(""));
+  const auto verdict = refuse_under(under_memory, requesting(""));
   ASSERT_TRUE(verdict);
   EXPECT_EQ(verdict->reason, "Evicted");
   EXPECT_EQ(verdict->message, "The node had condition: [MemoryPressure]. ");
-  EXPECT_FALSE(refuse_under_pressure(requesting("1Mi")));
-  EXPECT_FALSE(refuse_under_pressure(requesting("", 2'000'000'000)));
+  EXPECT_FALSE(refuse_under(under_memory, requesting("1Mi")));
+  EXPECT_FALSE(refuse_under(under_memory, requesting("", 2'000'000'000)));
   PodSpec tolerant = requesting("");
   tolerant.tolerations.edit().push_back(
       {.key = "node.kubernetes.io/memory-pressure", .operator_ = "Exists"});
-  EXPECT_FALSE(refuse_under_pressure(tolerant));
+  EXPECT_FALSE(refuse_under(under_memory, tolerant));
 }
 
 class MemoryTest : public KubeletTest {
  protected:
   // On a node of 8 GiB.
-  void run(const std::string& name, const std::string& spec, std::int64_t memory) {
+  void run(const std::string& name, const std::string& spec, std::int64_t bytes) {
     add_pod(name, spec);
     pass(2s);
-    runtime_.set_usage("default", name, uses(memory));
+    runtime_.set_usage("default", name, uses(bytes));
   }
   std::string pressure() const {
     for (const Condition& said : store_.find<Node>("", "n0")->status.conditions)
@@ -108,7 +110,7 @@ TEST_F(MemoryTest, one_after_the_other_goes_until_there_is_room) {
   run("largest", plain, 6000 * mi);
   pass(30s);
   EXPECT_EQ(events("Evicted"), 0) << "nobody has told the kubelet to look";
-  runtime_.memory_is_short("default", "large");
+  runtime_.node_is_short("default", "large", NodeResource::memory);
   pass(1500ms);  // the next look
   EXPECT_EQ(events("Evicted"), 1);
   EXPECT_EQ(pressure(), "True KubeletHasInsufficientMemory");
@@ -138,7 +140,7 @@ TEST_F(MemoryTest, one_after_the_other_goes_until_there_is_room) {
 // Who comes meanwhile, and asks for nothing, is refused.
 TEST_F(MemoryTest, under_pressure_no_best_effort_pod_is_taken) {
   run("large", plain, 8150 * mi);
-  runtime_.memory_is_short("default", "large");
+  runtime_.node_is_short("default", "large", NodeResource::memory);
   pass(12s);
   add_pod("late", plain);
   add_pod("asking", asks);
@@ -151,7 +153,7 @@ TEST_F(MemoryTest, under_pressure_no_best_effort_pod_is_taken) {
 
 TEST_F(MemoryTest, what_an_earlier_process_has_said_is_taken_back) {
   run("large", plain, 8150 * mi);
-  runtime_.memory_is_short("default", "large");
+  runtime_.node_is_short("default", "large", NodeResource::memory);
   pass(12s);
   ASSERT_EQ(pressure(), "True KubeletHasInsufficientMemory");
   kubelet_->restart();
@@ -161,7 +163,7 @@ TEST_F(MemoryTest, what_an_earlier_process_has_said_is_taken_back) {
 
 TEST_F(MemoryTest, short_no_more_when_it_looks_is_nothing) {
   run("large", plain, 100 * mi);
-  runtime_.memory_is_short("default", "large");
+  runtime_.node_is_short("default", "large", NodeResource::memory);
   pass(60s);
   EXPECT_EQ(phase("large"), "Running");
   EXPECT_EQ(pressure(), "");

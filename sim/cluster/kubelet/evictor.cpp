@@ -1,9 +1,10 @@
 #include "cluster/kubelet/evictor.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "cluster/kubelet/eviction.hpp"
 #include "cluster/kubelet/pod_worker.hpp"
 #include "objects/codec.hpp"
 
@@ -14,48 +15,64 @@ constexpr std::int64_t grace = 1;          // seconds; upstream immediateEvictio
 constexpr Duration pressure_lasts = 5min;  // upstream's default evictionPressureTransitionPeriod
 constexpr Duration end_look = 1s;          // upstream podCleanupPollFreq
 constexpr int end_looks = 30;              // upstream podCleanupTimeout
-constexpr std::string_view pressure_type = "MemoryPressure";
 
-std::optional<std::int64_t> memory_of_node(const std::shared_ptr<const Node>& node) {
-  if (!node) return std::nullopt;
-  const auto found = node->status.capacity.find("memory");
-  if (found == node->status.capacity.end()) return std::nullopt;
-  return found->second.value();
-}
-
-bool says_pressure(const Node& node) {
+bool says(const Node& node, std::string_view type) {
   return std::any_of(
       node.status.conditions.begin(), node.status.conditions.end(),
-      [](const Condition& one) { return one.type_ == pressure_type && one.status == "True"; });
+      [type](const Condition& one) { return one.type_ == type && one.status == "True"; });
 }
 
 }  // namespace
 
-void Evictor::begin() {
+Evictor::Evictor(NodeContext& node, const Workers& workers) : node_(node), workers_(workers) {
+  for (std::size_t i = 0; i < signal_count; ++i) watched_[i].signal = &signals()[i];
+}
+
+// Nothing: the node does not say.
+std::optional<std::int64_t> Evictor::capacity_of(const Signal& signal) const {
   const std::shared_ptr<const Node> node = node_.view.node(node_.options.node_name);
-  const std::optional<std::int64_t> memory = memory_of_node(node);
-  if (!memory) return;
-  // What an earlier process has said is looked at anew.
-  said_ = says_pressure(*node);
-  const MemoryWatch watch =
-      node_.runtime.watch_memory(node_.options.node_name, *memory - free_memory_min);
-  is_told_of_ = watch != MemoryWatch::silent;
-  if (!is_told_of_) memory_ = Memory::watched;
-  if (watch == MemoryWatch::is_short || said_) memory_is_short();
+  if (!node) return std::nullopt;
+  const auto found = node->status.capacity.find(signal.resource);
+  if (found == node->status.capacity.end()) return std::nullopt;
+  return found->second.value();
+}
+
+// Whether any is not in plenty, or low.
+bool Evictor::any(State state) const {
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [state](const Watched& one) { return one.state >= state; });
+}
+
+void Evictor::begin() {
+  for (Watched& one : watched_) {
+    const std::optional<std::int64_t> capacity = capacity_of(*one.signal);
+    if (!capacity) continue;
+    // What an earlier process has said is looked at anew.
+    one.said = says(*node_.view.node(node_.options.node_name), one.signal->condition);
+    const NodeWatch watch = node_.runtime.watch_node(node_.options.node_name, one.signal->what,
+                                                     *capacity - one.signal->least(*capacity));
+    one.is_told_of = watch != NodeWatch::silent;
+    if (!one.is_told_of) one.state = State::watched;
+    if (watch == NodeWatch::is_short || one.said) is_short(one.signal->what);
+  }
 }
 
 void Evictor::heed(const PodWorker& worker) {
   if (!worker.may_run()) return;
-  if (memory_ != Memory::plenty || has_disk_limits(*worker.pod()->spec)) wait();
+  if (any(State::watched) || has_disk_limits(*worker.pod()->spec)) wait();
 }
 
-void Evictor::memory_is_short() {
-  memory_ = Memory::low;
+void Evictor::is_short(NodeResource what) {
+  for (Watched& one : watched_)
+    if (one.signal->what == what) one.state = State::low;
   wait();
 }
 
 std::optional<PodVerdict> Evictor::refuse(const PodSpec& spec) const {
-  return short_at_ ? refuse_under_pressure(spec) : std::nullopt;
+  std::vector<const Signal*> pressures;
+  for (const Watched& one : watched_)
+    if (one.short_at) pressures.push_back(one.signal);
+  return refuse_under(pressures, spec);
 }
 
 void Evictor::wait() {
@@ -66,19 +83,19 @@ void Evictor::wait() {
   });
 }
 
-// Of memory all count, whatever becomes of them.
+// Of what they share all count, whatever becomes of them.
 std::vector<SharedText> Evictor::asked_for() const {
   std::vector<SharedText> uids;
   for (const auto& [uid, worker] : workers_) {
     const bool limited = worker->may_be_evicted() && has_disk_limits(*worker->pod()->spec);
-    if (limited || (memory_ != Memory::plenty && worker->may_run())) uids.push_back(uid);
+    if (limited || (any(State::watched) && worker->may_run())) uids.push_back(uid);
   }
   return uids;
 }
 
 void Evictor::look() {
   std::vector<SharedText> uids = asked_for();
-  if (uids.empty() && memory_ != Memory::low) return;
+  if (uids.empty() && !any(State::low)) return;
   asked_ = true;
   node_.runtime.usage(std::move(uids), [this, alive = node_.weak_from_this()](
                                            const Result<std::vector<PodUsage>>& usage) {
@@ -86,14 +103,18 @@ void Evictor::look() {
     asked_ = false;
     if (usage) judge(*usage);
     if (!ending_.empty()) return await_end(end_looks);
-    if (memory_ == Memory::low || !asked_for().empty()) wait();
+    if (any(State::low) || !asked_for().empty()) wait();
   });
 }
 
 void Evictor::judge(const std::vector<PodUsage>& usage) {
-  const std::optional<Finding> found = weigh(usage);
+  std::optional<Finding> first;
+  for (Watched& one : watched_) {
+    const std::optional<Finding> found = weigh(one, usage);
+    if (!first) first = found;
+  }
   if (evict_over_limits(usage)) return;
-  if (found && found->is_short) evict_for_memory(usage, found->available);
+  if (first) evict_for(*first, usage);
 }
 
 bool Evictor::evict_over_limits(const std::vector<PodUsage>& usage) {
@@ -115,37 +136,48 @@ void Evictor::evict(PodWorker& worker, PodVerdict verdict) {
   worker.evict(std::move(verdict), grace);
 }
 
-// What is short, and for how long the node says so.
-std::optional<Evictor::Finding> Evictor::weigh(const std::vector<PodUsage>& usage) {
-  const std::optional<std::int64_t> memory =
-      memory_of_node(node_.view.node(node_.options.node_name));
-  if (memory_ == Memory::plenty || !memory) return std::nullopt;
+// Whether it is short, and for how long the node says so.
+std::optional<Evictor::Finding> Evictor::weigh(Watched& watched,
+                                               const std::vector<PodUsage>& usage) {
+  const Signal& signal = *watched.signal;
+  const std::optional<std::int64_t> capacity = capacity_of(signal);
+  if (watched.state == State::plenty || !capacity) return std::nullopt;
   std::int64_t used = 0;
-  for (const PodUsage& one : usage) used += memory_of(one);
-  const Finding found{std::max<std::int64_t>(*memory - used, 0), *memory - used < free_memory_min};
+  for (const PodUsage& one : usage) used += signal.of_pod(one);
+  const std::int64_t least = signal.least(*capacity);
+  const bool is_short = *capacity - used < least;
   const Time now = node_.loop.now();
-  if (found.is_short) {
-    short_at_ = now;
-    memory_ = Memory::low;
-  } else if (short_at_ && now - *short_at_ >= pressure_lasts) {
-    short_at_.reset();
+  if (is_short) {
+    watched.short_at = now;
+    watched.state = State::low;
+  } else if (watched.short_at && now - *watched.short_at >= pressure_lasts) {
+    watched.short_at.reset();
   }
-  say_pressure();
-  if (!short_at_ && !said_ && !saying_) memory_ = is_told_of_ ? Memory::plenty : Memory::watched;
-  return found;
+  say_pressure(watched);
+  if (!watched.short_at && !watched.said && !watched.saying) rest(watched, *capacity - least);
+  if (!is_short) return std::nullopt;
+  return Finding{&signal, least, std::max<std::int64_t>(*capacity - used, 0)};
 }
 
-void Evictor::evict_for_memory(const std::vector<PodUsage>& usage, std::int64_t available) {
+// It is not short, as far as the node knows.
+void Evictor::rest(Watched& watched, std::int64_t limit) {
+  watched.state = watched.is_told_of ? State::plenty : State::watched;
+  if (watched.is_told_of && node_.runtime.watch_node(node_.options.node_name, watched.signal->what,
+                                                     limit) == NodeWatch::is_short)
+    watched.state = State::low;
+}
+
+void Evictor::evict_for(const Finding& found, const std::vector<PodUsage>& usage) {
   ObjectReference node;
   node.kind = "Node";
   node.name = node_.options.node_name;
   node.uid = node_.options.node_name;
   node_.events.event(std::move(node), "Warning", "EvictionThresholdMet",
-                     "Attempting to reclaim memory");
+                     fmt::format("Attempting to reclaim {}", found.signal->resource));
   struct Candidate {
     std::shared_ptr<PodWorker> worker;
     std::shared_ptr<const Pod> pod;
-    MemoryUser user;
+    PodUser user;
   };
   std::vector<Candidate> ranked;
   for (const PodUsage& one : usage) {
@@ -156,10 +188,11 @@ void Evictor::evict_for_memory(const std::vector<PodUsage>& usage, std::int64_t 
     ranked.push_back({at->second, pod, {&*pod->spec, &one}});
   }
   if (ranked.empty()) return;
-  const auto first = std::min_element(
-      ranked.begin(), ranked.end(),
-      [](const Candidate& a, const Candidate& b) { return goes_first(a.user, b.user); });
-  evict(*first->worker, low_on_memory(first->user, available));
+  const auto first = std::min_element(ranked.begin(), ranked.end(),
+                                      [&found](const Candidate& a, const Candidate& b) {
+                                        return goes_first(*found.signal, a.user, b.user);
+                                      });
+  evict(*first->worker, low_on(*found.signal, first->user, found.least, found.available));
 }
 
 // Then the next look follows at once.
@@ -179,24 +212,24 @@ void Evictor::await_end(int looks_left) {
 }
 
 // The taint follows from it (controller/manager/node_lifecycle).
-void Evictor::say_pressure() {
-  const bool pressure = short_at_.has_value();
+void Evictor::say_pressure(Watched& watched) {
+  const bool pressure = watched.short_at.has_value();
   const std::shared_ptr<const Node> node = node_.view.node(node_.options.node_name);
-  if (pressure == said_ || saying_ || !node) return;
-  saying_ = true;
+  if (pressure == watched.said || watched.saying || !node) return;
+  watched.saying = true;
+  const Signal::Words& words = pressure ? watched.signal->under : watched.signal->without;
   Condition condition;
-  condition.type_ = pressure_type;
+  condition.type_ = watched.signal->condition;
   condition.status = pressure ? "True" : "False";
-  condition.reason = pressure ? "KubeletHasInsufficientMemory" : "KubeletHasSufficientMemory";
-  condition.message = pressure ? "kubelet has insufficient memory available"
-                               : "kubelet has sufficient memory available";
+  condition.reason = words.reason;
+  condition.message = words.message;
   condition.lastHeartbeatTime = condition.lastTransitionTime = node_.loop.now().floor_seconds();
   const Json body = {{"status", {{"conditions", boost::json::array{to_json(condition)}}}}};
   node_.client.call(api::patch(*node, api::PatchType::strategic, body, "status"),
-                    [this, pressure, alive = node_.weak_from_this()](const auto& answer) {
+                    [&watched, pressure, alive = node_.weak_from_this()](const auto& answer) {
                       if (alive.expired()) return;
-                      saying_ = false;
-                      if (answer) said_ = pressure;
+                      watched.saying = false;
+                      if (answer) watched.said = pressure;
                     });
 }
 

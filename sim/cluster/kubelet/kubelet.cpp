@@ -76,7 +76,7 @@ class Kubelet::Process {
                       .prober = prober_,
                       .random = random_,
                       .look = [this] { run_relist(); },
-                      .memory_is_short = [this] { evictor_.memory_is_short(); }})),
+                      .is_short = [this](NodeResource what) { evictor_.is_short(what); }})),
         pods_(machine.loop, machine.client, pods_target(machine), pods_options(machine)) {
     machine.view->start();
     listening_ = machine.view->listen([this](const Object& object) { on_view(object); });

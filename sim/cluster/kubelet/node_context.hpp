@@ -43,8 +43,8 @@ struct NodeParts {
   Random& random;
   // Looks at the runtime, after which the workers that wait for that are told.
   std::function<void()> look;
-  // The runtime says that the node's memory is short.
-  std::function<void()> memory_is_short;
+  // The runtime says that the node is short of it.
+  std::function<void(NodeResource)> is_short;
 };
 
 struct NodeContext : std::enable_shared_from_this<NodeContext>, NodeParts {

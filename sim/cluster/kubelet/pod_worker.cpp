@@ -174,7 +174,7 @@ void PodWorker::runtime_event(const RuntimeEvent& event) {
     node_.trace.write(std::move(record));
     return;
   }
-  if (event.kind == RuntimeEvent::Kind::memory_is_short) return node_.memory_is_short();
+  if (event.kind == RuntimeEvent::Kind::node_is_short) return node_.is_short(event.resource);
   if (event.kind == RuntimeEvent::Kind::sandbox_died) {
     node_.inventory.sandbox_lost(uid());
     refresh_containers();

@@ -51,6 +51,7 @@ struct Files::Place {
   bool has_folder = false;
   std::string disk{};                       // the beginning of the keys of what lies on it
   std::optional<std::int64_t> disk_size{};  // bytes; absent: it is never full
+  bool is_on_node = false;                  // on the disk that all pods of the node share
 };
 
 Files::Place Files::find(const ModelContainer& container, std::string_view path) const {
@@ -67,9 +68,11 @@ Files::Place Files::find(const ModelContainer& container, std::string_view path)
   };
   if (mount == nullptr || (mount->source == nullptr && mount->content.empty())) {
     place.key = fmt::format("container/{}{}", container.number, path);
+    place.is_on_node = true;
     if (mount == nullptr && is_at_or_below(path, shared_memory)) {
       place.disk = fmt::format("container/{}{}/", container.number, shared_memory);
       place.disk_size = shared_memory_size;
+      place.is_on_node = false;
     }
     const std::string_view folder = folder_of(path);
     place.has_folder =
@@ -101,6 +104,7 @@ Files::Place Files::find(const ModelContainer& container, std::string_view path)
                                ? fmt::format("host{}", source.host_path)
                                : fmt::format("pod/{}/{}", container.pod->config.uid, source.name);
   place.key = fmt::format("{}/{}", root, within);
+  place.is_on_node = source.kind == VolumeSource::Kind::empty_dir;
   if (source.kind != VolumeSource::Kind::empty_dir && source.size_limit) {
     place.disk = root + "/";
     place.disk_size = source.size_limit;
@@ -125,6 +129,7 @@ Status Files::write(const ModelContainer& container, std::string_view path, std:
   const std::int64_t before = old == contents_.end() ? 0 : old->second.on_disk();
   Content made{.text = std::move(content)};
   if (made.on_disk() - before > room_on(place)) return fail(os_error(ENOSPC, path));
+  grow(place, made.on_disk() - before);
   contents_[place.key] = std::move(made);
   return {};
 }
@@ -140,6 +145,10 @@ std::int64_t Files::room_on(const Place& place) const {
                          : std::numeric_limits<std::int64_t>::max();
 }
 
+void Files::grow(const Place& place, std::int64_t bytes) {
+  if (place.is_on_node) growth_ += std::max<std::int64_t>(bytes, 0);
+}
+
 Status Files::append(const ModelContainer& container, std::string_view path,
                      std::string_view content) {
   const Place place = find(container, path);
@@ -148,6 +157,7 @@ Status Files::append(const ModelContainer& container, std::string_view path,
   Content& there = contents_[place.key];
   if (place.disk_size && there.on_disk(content.size()) - there.on_disk() > room_on(place))
     return fail(os_error(ENOSPC, path));
+  grow(place, there.on_disk(content.size()) - there.on_disk());
   there.text += content;
   return {};
 }
@@ -159,6 +169,7 @@ Status Files::append_blank(const ModelContainer& container, std::string_view pat
   const std::int64_t before = there.on_disk(), room = room_on(place);
   there.blank.hole += blank.hole;
   there.blank.written += blank.written;
+  grow(place, there.on_disk() - before);
   if (there.on_disk() - before <= room) return {};
   const std::int64_t over = there.on_disk() - before - room;
   there.blank.written -= std::min(static_cast<std::uint64_t>(over), there.blank.written);

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/result.hpp"
 #include "runtime/model/blank.hpp"
@@ -40,6 +41,9 @@ class Files {
   std::int64_t bytes_of_container(const ModelContainer& container) const;
   std::int64_t bytes_of_volume(const std::string& uid, std::string_view volume) const;
 
+  // By how much what lies on nodes' disks has grown since this was asked last, in bytes.
+  std::int64_t take_growth() { return std::exchange(growth_, 0); }
+
   // What a container wrote outside volumes is gone; what a pod's own volumes hold is gone.
   void forget_container(const ModelContainer& container);
   void forget_pod(const std::string& uid);
@@ -55,8 +59,10 @@ class Files {
   };
   std::int64_t bytes_below(const std::string& prefix) const;
   std::int64_t room_on(const Place& place) const;  // bytes
+  void grow(const Place& place, std::int64_t bytes);
 
   std::map<std::string, Content, std::less<>> contents_;  // by volume and path within it
+  std::int64_t growth_ = 0;
 };
 
 }  // namespace ddptwin::model

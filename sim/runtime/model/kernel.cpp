@@ -35,6 +35,7 @@ Kernel::Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_
       step_lines_(step_lines),
       hooks_(std::move(hooks)),
       network_(loop, model.timing->round_trip, model.torch->no_host),
+      node_disks_(hooks_.on_disk),
       trainings_(std::make_unique<Trainings>(loop, network_, model)) {
   processes_.emplace_back();  // 0 is no process
   container_of_.push_back(0);
@@ -198,11 +199,18 @@ void Kernel::end(ProcessId id, const ExitStatus& status) {
 
 void Kernel::log(ModelContainer& container, PrintedLine line) {
   container.log.add(line.text);
+  const std::int64_t kept = container.log_size.on_disk();
   container.log_size.add(line.text.size());
+  wrote(container, container.log_size.on_disk() - kept);
   container.untold.push_back(std::move(line));
   if (container.untold.size() > 1) return;
   const ContextScope of_this_container(loop_, container.context());
   hooks_.printed(container);
+}
+
+void Kernel::wrote(const ModelContainer& container, std::int64_t bytes) {
+  if (node_disks_.grow(container.pod->config.node, bytes))
+    hooks_.node_is_short(container, NodeResource::disk);
 }
 
 TimerId Kernel::after(Process& process, Duration delay, Callback callback) {

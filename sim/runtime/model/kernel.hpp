@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/model/node_memory.hpp"
+#include "runtime/model/node_use.hpp"
 #include "runtime/model/starts.hpp"
 #include "runtime/model/state.hpp"
 
@@ -27,7 +27,9 @@ class Kernel {
         connection_broke{};
     // How many CPUs a node has. Null: as many as the model says of every node.
     std::function<int(const std::string& node)> cpus{};
-    std::function<void(const ModelContainer&)> memory_is_short{};  // of its node, since this one
+    std::function<std::int64_t(const std::string& node)> on_disk{};  // of all pods there, in bytes
+    // Its node is, since this one has taken more.
+    std::function<void(const ModelContainer&, NodeResource)> node_is_short{};
   };
 
   Kernel(Loop& loop, Random random, Model model, Lookup lookup, bool step_lines, Hooks hooks);
@@ -68,6 +70,12 @@ class Kernel {
   Network& network() { return network_; }
   Files& files() { return files_; }
   NodeMemory& node_memory() { return node_memory_; }
+  NodeWatch watch_node(const std::string& node, NodeResource resource, std::int64_t bytes) {
+    return resource == NodeResource::memory ? node_memory_.watch(node, bytes)
+                                            : node_disks_.watch(node, bytes);
+  }
+  // The container has written so much more to its node's disk.
+  void wrote(const ModelContainer& container, std::int64_t bytes);
   Trainings& trainings() { return *trainings_; }
   Starts& starts() { return starts_; }
   const Random& random() const { return random_; }
@@ -94,6 +102,7 @@ class Kernel {
   Network network_;
   Files files_;
   NodeMemory node_memory_;
+  NodeDisks node_disks_;
   std::unique_ptr<Trainings> trainings_;
   Starts starts_{};
   std::vector<std::unique_ptr<Process>> processes_;  // by id; null once forgotten

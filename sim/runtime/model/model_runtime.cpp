@@ -51,6 +51,10 @@ struct ModelRuntime::Parts {
   Parts(Loop& l, Random random, Options options);
 
   ModelPod* pod(const SandboxId& id) const;
+  ModelPod* pod_of(std::string_view uid) const {
+    const auto found = pods_by_uid.find(uid);
+    return found == pods_by_uid.end() ? nullptr : pods[found->second].get();
+  }
   ModelContainer* container(const ContainerId& id) const;
   ModelContainer* running(const ContainerId& id) const {
     ModelContainer* found = container(id);
@@ -76,9 +80,9 @@ struct ModelRuntime::Parts {
   void tell(const RuntimeEvent& event) const {
     if (listener) listener(event);
   }
-  RuntimeEvent event_of(const ModelContainer& container, RuntimeEvent::Kind kind) const;
-  void tell_of_memory(const ModelContainer& container) {
-    const RuntimeEvent event = event_of(container, RuntimeEvent::Kind::memory_is_short);
+  void tell_of_node(const ModelContainer& container, NodeResource resource) {
+    RuntimeEvent event = model::event_of(container, RuntimeEvent::Kind::node_is_short);
+    event.resource = resource;
     loop.post(container.pod->lane, [this, event] { tell(event); });
   }
 
@@ -122,7 +126,12 @@ ModelRuntime::Parts::Parts(Loop& l, Random random, Options options)
                  if (connection_broke) connection_broke({name_of(*c.pod), name_at(address), how});
                },
            .cpus = std::move(options.cpus),
-           .memory_is_short = [this](const ModelContainer& c) { tell_of_memory(c); }}) {}
+           .on_disk =
+               [this](const std::string& node) {
+                 return model::disk_use(node, pods, kernel.files());
+               },
+           .node_is_short = [this](const ModelContainer& c,
+                                   NodeResource resource) { tell_of_node(c, resource); }}) {}
 
 ModelRuntime::ModelRuntime(Loop& loop, Random random, Options options)
     : parts_(std::make_unique<Parts>(loop, random, std::move(options))) {}
@@ -164,16 +173,6 @@ KnownImage* ModelRuntime::Parts::known(const std::string& reference) {
 
 std::string ModelRuntime::Parts::new_id(const std::string& of) { return hex_name(of, ++ids); }
 
-RuntimeEvent ModelRuntime::Parts::event_of(const ModelContainer& container,
-                                           RuntimeEvent::Kind kind) const {
-  RuntimeEvent event;
-  event.kind = kind;
-  event.pod_uid = container.pod->config.uid;
-  event.container = container.id;
-  event.container_name = container.config.name;
-  return event;
-}
-
 void ModelRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
   parts_->listener = std::move(listener);
 }
@@ -181,13 +180,13 @@ void ModelRuntime::listen(std::function<void(const RuntimeEvent&)> listener) {
 model::Network& ModelRuntime::network() { return parts_->kernel.network(); }
 
 std::string ModelRuntime::address_of(const std::string& pod_uid) const {
-  const auto found = parts_->pods_by_uid.find(pod_uid);
-  return found == parts_->pods_by_uid.end() ? std::string() : parts_->pods[found->second]->address;
+  const ModelPod* pod = parts_->pod_of(pod_uid);
+  return pod == nullptr ? std::string() : pod->address;
 }
 
 SandboxId ModelRuntime::sandbox_of(const std::string& pod_uid) const {
-  const auto found = parts_->pods_by_uid.find(pod_uid);
-  return found == parts_->pods_by_uid.end() ? SandboxId() : parts_->pods[found->second]->id;
+  const ModelPod* pod = parts_->pod_of(pod_uid);
+  return pod == nullptr ? SandboxId() : pod->id;
 }
 
 // --- images ---
@@ -298,10 +297,9 @@ void ModelRuntime::remove_sandbox(const SandboxId& id) {
   const std::vector<ModelContainer*> inside = pod->containers;
   for (ModelContainer* one : inside) parts.forget(*one);
   parts.addresses.give_back(pod->address);
-  const auto current = parts.pods_by_uid.find(pod->config.uid);
-  if (current != parts.pods_by_uid.end() && current->second == pod->number) {
+  if (parts.pod_of(pod->config.uid.view()) == pod) {
     parts.kernel.files().forget_pod(pod->config.uid.str());
-    parts.pods_by_uid.erase(current);
+    parts.pods_by_uid.erase(pod->config.uid.str());
   }
   parts.pod_numbers.erase(id);
   // What is already posted for its containers looks them up, and its lane lives on.
@@ -415,7 +413,7 @@ void ModelRuntime::Parts::over(std::uint32_t number) {
   container.report.phase = ContainerPhase::exited;
   for (Done<void>& done : std::exchange(container.stops, {}))
     answer<void>(container.pod->lane, std::move(done), {});
-  tell(event_of(container, RuntimeEvent::Kind::container_exited));
+  tell(model::event_of(container, RuntimeEvent::Kind::container_exited));
   kernel.told(container);
   if (containers[number] != nullptr && container.removed) forget(container);
 }
@@ -427,7 +425,7 @@ void ModelRuntime::Parts::printed(const ModelContainer& container) {
 void ModelRuntime::Parts::tell_lines(std::uint32_t number) {
   ModelContainer* container = containers[number].get();
   if (container == nullptr) return;
-  RuntimeEvent event = event_of(*container, RuntimeEvent::Kind::log_line);
+  RuntimeEvent event = model::event_of(*container, RuntimeEvent::Kind::log_line);
   for (model::PrintedLine& line : std::exchange(container->untold, {})) {
     event.line = std::move(line.text);
     event.standard_error = line.standard_error;
@@ -515,9 +513,9 @@ std::string ModelRuntime::log_tail(const ContainerId& id, std::size_t lines,
 
 void ModelRuntime::update_volume(const std::string& pod_uid,
                                  std::shared_ptr<const VolumeSource> source) {
-  const auto found = parts_->pods_by_uid.find(pod_uid);
-  if (found == parts_->pods_by_uid.end()) return;
-  for (ModelContainer* container : parts_->pods[found->second]->containers) {
+  const ModelPod* pod = parts_->pod_of(pod_uid);
+  if (pod == nullptr) return;
+  for (ModelContainer* container : pod->containers) {
     for (RuntimeMount& mount : container->config.mounts) {
       // What a subPath mounts keeps the content that it began with (spec/kubernetes.md §2.10).
       const bool follows = mount.source != nullptr && mount.sub_path.empty();
@@ -529,16 +527,16 @@ void ModelRuntime::update_volume(const std::string& pod_uid,
 void ModelRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) {
   std::vector<PodUsage> usage;
   for (const SharedText& uid : pod_uids) {
-    const auto found = parts_->pods_by_uid.find(uid.view());
-    if (found == parts_->pods_by_uid.end()) continue;
-    const ModelPod& pod = *parts_->pods[found->second];
-    if (!pod.stopping) usage.push_back(model::usage_of(pod, parts_->kernel.files()));
+    const ModelPod* pod = parts_->pod_of(uid.view());
+    if (pod != nullptr && !pod->stopping)
+      usage.push_back(model::usage_of(*pod, parts_->kernel.files()));
   }
   parts_->answer<std::vector<PodUsage>>(parts_->lane, std::move(done), std::move(usage));
 }
 
-MemoryWatch ModelRuntime::watch_memory(const std::string& node, std::int64_t bytes) {
-  return parts_->kernel.node_memory().watch(node, bytes);
+NodeWatch ModelRuntime::watch_node(const std::string& node, NodeResource resource,
+                                   std::int64_t bytes) {
+  return parts_->kernel.watch_node(node, resource, bytes);
 }
 
 // --- commands in containers ---

@@ -177,7 +177,7 @@ bool Process::allocate(std::uint64_t bytes) {
     kernel.end(container.processes.front(), {0, SIGKILL, true});
     return false;
   }
-  if (is_short) kernel.hooks().memory_is_short(container);
+  if (is_short) kernel.hooks().node_is_short(container, NodeResource::memory);
   return true;
 }
 
@@ -270,13 +270,22 @@ Result<std::string> Process::read_file(std::string_view path) const {
   return unknown && !on_volume ? Result<std::string>(std::string()) : text;
 }
 Status Process::write_file(std::string_view path, std::string content) {
-  return state_->kernel->files().write(*state_->container, path_of(path), std::move(content));
+  Files& files = state_->kernel->files();
+  const Status done = files.write(*state_->container, path_of(path), std::move(content));
+  state_->kernel->wrote(*state_->container, files.take_growth());
+  return done;
 }
 Status Process::append_file(std::string_view path, std::string_view content) {
-  return state_->kernel->files().append(*state_->container, path_of(path), content);
+  Files& files = state_->kernel->files();
+  const Status done = files.append(*state_->container, path_of(path), content);
+  state_->kernel->wrote(*state_->container, files.take_growth());
+  return done;
 }
 Status Process::append_blank(std::string_view path, Blank blank) {
-  return state_->kernel->files().append_blank(*state_->container, path_of(path), blank);
+  Files& files = state_->kernel->files();
+  const Status done = files.append_blank(*state_->container, path_of(path), blank);
+  state_->kernel->wrote(*state_->container, files.take_growth());
+  return done;
 }
 void Process::make_room(std::string_view path) {
   const std::string file = path_of(path);

@@ -80,7 +80,13 @@ struct ModelContainer {
   bool removed = false;
 };
 
+// What its runtime tells of it.
+RuntimeEvent event_of(const ModelContainer& container, RuntimeEvent::Kind kind);
+
 PodUsage usage_of(const ModelPod& pod, const Files& files);
+// What those that run on the node have on its disk, in bytes.
+std::int64_t disk_use(const std::string& node, const std::vector<std::unique_ptr<ModelPod>>& pods,
+                      const Files& files);
 
 // A timer of a process. While the process is stopped `left` holds what remains.
 struct Wait {

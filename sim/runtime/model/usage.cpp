@@ -15,6 +15,15 @@ std::int64_t logs_of(const ModelPod& pod, const std::string& name) {
 
 }  // namespace
 
+RuntimeEvent event_of(const ModelContainer& container, RuntimeEvent::Kind kind) {
+  RuntimeEvent event;
+  event.kind = kind;
+  event.pod_uid = container.pod->config.uid;
+  event.container = container.id;
+  event.container_name = container.config.name;
+  return event;
+}
+
 PodUsage usage_of(const ModelPod& pod, const Files& files) {
   PodUsage usage{.pod_uid = pod.config.uid};
   for (const ModelContainer* one : pod.containers) {
@@ -31,6 +40,15 @@ PodUsage usage_of(const ModelPod& pod, const Files& files) {
     }
   }
   return usage;
+}
+
+std::int64_t disk_use(const std::string& node, const std::vector<std::unique_ptr<ModelPod>>& pods,
+                      const Files& files) {
+  std::int64_t sum = 0;
+  for (const auto& pod : pods)
+    if (pod != nullptr && !pod->stopping && pod->config.node == node)
+      sum += usage_of(*pod, files).on_disk();
+  return sum;
 }
 
 }  // namespace ddptwin::model

@@ -73,6 +73,43 @@ TEST(Usage, is_that_of_the_disk_not_of_the_length) {
   EXPECT_EQ(taken_by("fallocate -l 1G /scratch/a; echo less > /scratch/a").volume, block);
 }
 
+// On whose node the disk is short when there are more than `limit` bytes on it; how often it tells.
+int told_of_disk(const std::string& script, std::int64_t limit) {
+  TestPods pods;
+  int told = 0;
+  pods.pod("pod-0");
+  const auto watched = pods.runtime().watch_node("node-1", NodeResource::disk, limit);
+  EXPECT_EQ(watched, NodeWatch::tells);
+  pods.runtime().listen([&](const RuntimeEvent& event) {
+    if (event.kind != RuntimeEvent::Kind::node_is_short) return;
+    EXPECT_EQ(event.resource, NodeResource::disk);
+    ++told;
+  });
+  ContainerConfig config = pods.config("pod-0", "plain", {});
+  config.command = {"sh", "-c", script + "; sleep 1h"};
+  config.mounts.push_back(empty_dir("/scratch"));
+  pods.start("pod-0", std::move(config));
+  pods.run(10s);
+  EXPECT_EQ(pods.runtime().watch_node("node-1", NodeResource::disk, limit),
+            told > 0 ? NodeWatch::is_short : NodeWatch::tells);
+  return told;
+}
+
+TEST(Usage, of_a_node_is_told_once_when_it_is_short) {
+  EXPECT_EQ(told_of_disk("fallocate -l 10M /scratch/a; fallocate -l 10M /tmp/a", 20 << 20), 0);
+  EXPECT_EQ(told_of_disk("fallocate -l 10M /scratch/a; fallocate -l 11M /tmp/a; "
+                         "fallocate -l 10M /tmp/b",
+                         20 << 20),
+            1);
+  // What is removed makes room, and memory is none of it.
+  EXPECT_EQ(told_of_disk("fallocate -l 15M /tmp/a; rm /tmp/a; fallocate -l 15M /tmp/b; "
+                         "fallocate -l 15M /dev/shm/c",
+                         20 << 20),
+            0);
+  EXPECT_EQ(told_of_disk("i=0; while [ $i -lt 40 ]; do echo a line; i=$((i+1)); done", 40 * 47), 0);
+  EXPECT_EQ(told_of_disk("i=0; while [ $i -lt 41 ]; do echo a line; i=$((i+1)); done", 40 * 47), 1);
+}
+
 TEST(Usage, what_is_read_is_no_file) {
   EXPECT_EQ(taken_by("n=$(head -c 1000 /dev/zero | wc -c); fallocate -l $n /scratch/a").volume,
             block);

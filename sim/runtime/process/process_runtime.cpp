@@ -305,9 +305,12 @@ void ProcessRuntime::usage(std::vector<SharedText> pod_uids, Done<std::vector<Po
       });
 }
 
-MemoryWatch ProcessRuntime::watch_memory(const std::string& node, std::int64_t bytes) {
-  memory_watches_[node] = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
-  return MemoryWatch::silent;
+// The disk is looked at with each usage; of memory it has to be known how much matters.
+NodeWatch ProcessRuntime::watch_node(const std::string& node, NodeResource resource,
+                                     std::int64_t bytes) {
+  if (resource == NodeResource::memory)
+    memory_watches_[node] = static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1));
+  return NodeWatch::silent;
 }
 
 std::int64_t ProcessRuntime::logs_of(const SandboxId& sandbox, const std::string& name) const {

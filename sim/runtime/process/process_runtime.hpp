@@ -99,7 +99,7 @@ class ProcessRuntime final : public PodRuntime {
   void update_volume(const std::string& pod_uid,
                      std::shared_ptr<const VolumeSource> source) override;
   void usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsage>> done) override;
-  MemoryWatch watch_memory(const std::string& node, std::int64_t bytes) override;
+  NodeWatch watch_node(const std::string& node, NodeResource resource, std::int64_t bytes) override;
   void listen(std::function<void(const RuntimeEvent&)> listener) override;
 
  private:

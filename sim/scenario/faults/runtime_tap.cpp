@@ -158,8 +158,9 @@ void RuntimeTap::usage(std::vector<SharedText> pod_uids, Done<std::vector<PodUsa
   next_.usage(std::move(pod_uids), std::move(done));
 }
 
-MemoryWatch RuntimeTap::watch_memory(const std::string& node, std::int64_t bytes) {
-  return next_.watch_memory(node, bytes);
+NodeWatch RuntimeTap::watch_node(const std::string& node, NodeResource resource,
+                                 std::int64_t bytes) {
+  return next_.watch_node(node, resource, bytes);
 }
 
 void RuntimeTap::listen(std::function<void(const RuntimeEvent&)> listener) {
