@@ -9,6 +9,7 @@ option(DDPTWIN_ROOM_TESTS "Build the unit tests of the rooms and the property te
 option(DDPTWIN_BENCH "Build the benchmarks" OFF)
 option(DDPTWIN_FUZZ "Build the entries of fuzz/ with libFuzzer (clang; preset fuzz)" OFF)
 option(DDPTWIN_WERROR "Warnings are errors (presets switch it on)" OFF)
+set(DDPTWIN_SCENARIO_SEEDS 8 CACHE STRING "Under how many seeds the tests run each scenario of the library in virtual time")
 option(DDPTWIN_UNITY "Compile several files of a library or a test as one: sooner from nothing, later after a change" OFF)
 set(DDPTWIN_PROFILE "" CACHE STRING "tools/tune sets it. generate: programs note how they run; use: compile by these notes")
 set(DDPTWIN_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")

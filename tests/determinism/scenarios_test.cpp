@@ -19,11 +19,7 @@ namespace fs = std::filesystem;
 using scenario::Scenario;
 
 const fs::path folder = fs::path(DDPTWIN_SOURCE_DIR) / "scenarios";
-#ifdef DDPTWIN_ADDRESS_SANITIZED
-constexpr std::uint64_t seeds = 1;  // ten times as slow, and all of them are one test
-#else
-constexpr std::uint64_t seeds = 8;
-#endif
+constexpr std::uint64_t seeds = DDPTWIN_SCENARIO_SEEDS;
 
 // Relative to the folder, in the order of the alphabet. A manifest that a scenario names is none.
 std::vector<std::string> files() {
