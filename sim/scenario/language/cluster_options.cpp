@@ -8,9 +8,19 @@
 #include "cluster/kubelet/host_paths.hpp"
 #include "objects/autoscaling.hpp"
 #include "objects/volumes.hpp"
-#include "scenario/systems/autoscaled.hpp"
+#include "scenario/systems/system.hpp"
 
 namespace ddptwin::scenario {
+namespace {
+
+bool is_autoscaled(const Object& object) {
+  const auto all = systems();
+  return std::any_of(all.begin(), all.end(), [&object](const System* system) {
+    return system->is_autoscaled != nullptr && system->is_autoscaled(object);
+  });
+}
+
+}  // namespace
 
 std::vector<const KindInfo*> kinds_of(const Scenario& scenario) {
   std::vector<const KindInfo*> kinds;

@@ -112,6 +112,8 @@ struct System {
   std::span<const KindOf> serves{};
   // Kinds that its controllers make, and that not every world has.
   std::span<const KindOf> makes{};
+  // Whether they make a HorizontalPodAutoscaler for this object; null: for none.
+  bool (*is_autoscaled)(const Object& object) = nullptr;
   // Its kinds that run to an end, and those whose pods run for ever.
   std::span<const scenario::JobKind> jobs{};
   std::span<const scenario::StandingKind> standing{};

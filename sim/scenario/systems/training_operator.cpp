@@ -16,7 +16,6 @@
 #include "objects/schema.hpp"
 #include "objects/validation.hpp"
 #include "scenario/systems/actors.hpp"
-#include "scenario/systems/autoscaled.hpp"
 #include "scenario/systems/system.hpp"
 #include "scenario/systems/training_operator/parts.hpp"
 
@@ -246,14 +245,14 @@ constexpr std::array operator_controllers{
     SystemController{"pytorchjob-controller", "pytorchjob"},
 };
 
-}  // namespace
-
 // spec/pytorchjob.md §3.5
-bool is_autoscaled_by_training_operator(const Object& object) {
+bool is_autoscaled(const Object& object) {
   const PyTorchJob* job = as<PyTorchJob>(object);
   return job != nullptr && job->spec->elasticPolicy &&
          job->spec->elasticPolicy->metrics.get() != nullptr;
 }
+
+}  // namespace
 
 constinit const System training_operator{
     .name = operator_actor,
@@ -263,6 +262,7 @@ constinit const System training_operator{
     .default_version = &default_operator_version,
     .controllers = operator_controllers,
     .rules = &pytorchjob::rules::all,
+    .is_autoscaled = &is_autoscaled,
     .jobs = job_rows,
     .states = state_rows,
     .readers = readers,
