@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
+
+#include "objects/json_members.hpp"
 
 namespace ddptwin {
 namespace {
@@ -13,37 +14,6 @@ namespace json = boost::json;
 
 constexpr std::int64_t longest_policy_period = 1800;
 constexpr std::int64_t longest_window = 3600;
-
-// A member of an object of JSON; null: there is none, or it is null.
-const Json* member_of(const json::object& from, std::string_view name) {
-  const Json* found = from.if_contains(name);
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
-const json::object* map_of(const json::object& from, std::string_view name) {
-  const Json* found = member_of(from, name);
-  return found != nullptr && found->is_object() ? &found->get_object() : nullptr;
-}
-// Empty: nothing is said.
-json::object map_or_empty(const json::object& from, std::string_view name) {
-  const json::object* found = map_of(from, name);
-  return found != nullptr ? *found : json::object();
-}
-std::string text_of(const json::object& from, std::string_view name) {
-  const Json* found = member_of(from, name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-std::optional<std::int64_t> number_of(const json::object& from, std::string_view name) {
-  const Json* found = member_of(from, name);
-  return found != nullptr && found->is_int64() ? std::optional(found->get_int64()) : std::nullopt;
-}
-// Nothing: it is absent, or no quantity.
-std::optional<Quantity> quantity_of(const json::object& from, std::string_view name) {
-  const Json* found = member_of(from, name);
-  if (found == nullptr) return std::nullopt;
-  const auto read = Quantity::parse(found->is_string() ? std::string(found->get_string())
-                                                       : json::serialize(*found));
-  return read ? std::optional(*read) : std::nullopt;
-}
 
 // Upstream path.IsValidPathSegmentName.
 void must_be_segment(ErrorList& out, const FieldPath& path, std::string_view name) {
@@ -90,7 +60,7 @@ void check_target(ErrorList& out, const FieldPath& here, const json::object& tar
   for (const std::string_view name : {"value", "averageValue"})
     if (const auto value = quantity_of(target, name); value && *value <= Quantity())
       out.push_back(invalid(here.field(name), quoted(value->str()), "must be positive"));
-  if (const auto percent = number_of(target, "averageUtilization"); percent && *percent < 1)
+  if (const auto percent = integer_of(target, "averageUtilization"); percent && *percent < 1)
     out.push_back(invalid(here.field("averageUtilization"), std::to_string(*percent),
                           "must be greater than 0"));
 }
@@ -221,8 +191,8 @@ void check_policy(ErrorList& out, const FieldPath& here, const json::object& pol
   const std::string type = text_of(policy, "type");
   if (type != "Pods" && type != "Percent")
     out.push_back(not_supported(here.field("type"), quoted(type), types));
-  const std::int64_t value = number_of(policy, "value").value_or(0);
-  const std::int64_t period = number_of(policy, "periodSeconds").value_or(0);
+  const std::int64_t value = integer_of(policy, "value").value_or(0);
+  const std::int64_t period = integer_of(policy, "periodSeconds").value_or(0);
   if (value <= 0)
     out.push_back(invalid(here.field("value"), std::to_string(value), "must be greater than zero"));
   if (period <= 0)
@@ -237,7 +207,7 @@ void check_policy(ErrorList& out, const FieldPath& here, const json::object& pol
 void check_rules(ErrorList& out, const FieldPath& here, const json::object& rules) {
   static const std::vector<std::string_view> selections{"Disabled", "Max", "Min"};
   const FieldPath window = here.field("stabilizationWindowSeconds");
-  if (const auto seconds = number_of(rules, "stabilizationWindowSeconds")) {
+  if (const auto seconds = integer_of(rules, "stabilizationWindowSeconds")) {
     if (*seconds < 0)
       out.push_back(
           invalid(window, std::to_string(*seconds), "must be greater than or equal to zero"));

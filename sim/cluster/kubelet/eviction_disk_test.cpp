@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/kubelet/eviction.hpp"
+#include "cluster/kubelet/eviction_test_fixture.hpp"
 #include "cluster/kubelet/kubelet_test_fixture.hpp"
 
 namespace ddptwin::kubelet::eviction_disk_test {
@@ -18,13 +19,7 @@ PodUsage holds(std::int64_t root, std::int64_t logs = 0, std::int64_t volume = 0
 }
 
 PodSpec requesting(const char* request, std::int32_t priority = 0) {
-  PodSpec spec;
-  Container& container = spec.containers.edit().emplace_back();
-  container.name = "c";
-  if (*request != '\0')
-    container.resources.requests.edit()["ephemeral-storage"] = *Quantity::parse(request);
-  spec.priority = priority;
-  return spec;
+  return test::requesting(disk.resource, request, priority);
 }
 
 // Upstream rankDiskPressureFunc: all that a pod has on the disk, against what it requests.

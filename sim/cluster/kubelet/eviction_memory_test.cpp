@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/kubelet/eviction.hpp"
+#include "cluster/kubelet/eviction_test_fixture.hpp"
 #include "cluster/kubelet/kubelet_test_fixture.hpp"
 
 namespace ddptwin::kubelet::eviction_memory_test {
@@ -18,12 +19,7 @@ PodUsage uses(std::int64_t bytes, const std::string& container = "c") {
 }
 
 PodSpec requesting(const char* request, std::int32_t priority = 0) {
-  PodSpec spec;
-  Container& container = spec.containers.edit().emplace_back();
-  container.name = "c";
-  if (*request != '\0') container.resources.requests.edit()["memory"] = *Quantity::parse(request);
-  spec.priority = priority;
-  return spec;
+  return test::requesting(memory.resource, request, priority);
 }
 
 // Upstream rankMemoryPressure: beyond the request, then the priority, then how much beyond.

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "controller/trainer/apply.hpp"
+#include "controller/trainer/apply_values.hpp"
+#include "controller/trainer/names.hpp"
 #include "controller/trainer/rules.hpp"
 #include "controller/trainer/snapshot.hpp"
 #include "controller/trainer/status.hpp"

@@ -18,14 +18,13 @@ constexpr std::array<KindOf, 2> of_jobs{&Pod::info, &Job::info};
 constexpr std::array<KindOf, 3> of_sets{&Pod::info, &PersistentVolumeClaim::info,
                                         &StatefulSet::info};
 constexpr std::array awaited_since_1_36{
-    OwnWrites{"job-controller", "StaleControllerConsistencyJob", of_jobs},
-    OwnWrites{"statefulset-controller", "StaleControllerConsistencyStatefulSet", of_sets}};
+    OwnWrites{"job-controller", of_jobs},           // gate StaleControllerConsistencyJob
+    OwnWrites{"statefulset-controller", of_sets}};  // gate StaleControllerConsistencyStatefulSet
 
+// Oldest first.
 constexpr std::array versions{ManagerVersion{"v1.35"}, ManagerVersion{"v1.36", awaited_since_1_36}};
 
 }  // namespace
-
-std::span<const ManagerVersion> manager_versions() { return versions; }
 
 const ManagerVersion& default_manager_version() { return versions.back(); }
 

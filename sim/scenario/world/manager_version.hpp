@@ -13,7 +13,6 @@ namespace ddptwin {
 // (KEP-5647).
 struct OwnWrites {
   std::string_view controller;
-  std::string_view gate;  // that is on in that release
   std::span<const KindInfo& (*const)()> kinds;
 };
 
@@ -22,8 +21,6 @@ struct ManagerVersion {
   std::span<const OwnWrites> awaited{};
 };
 
-// Oldest first.
-std::span<const ManagerVersion> manager_versions();
 // That of the recordings.
 const ManagerVersion& default_manager_version();
 // By its name or by a release of it ("v1.36.3"); null: there is none such.

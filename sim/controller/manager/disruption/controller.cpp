@@ -1,13 +1,13 @@
 #include "controller/manager/disruption/controller.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 
 #include "cluster/pods/budgets.hpp"
+#include "controller/manager/go_text.hpp"
 #include "objects/codec.hpp"
 #include "objects/scale.hpp"
 
@@ -29,19 +29,6 @@ constexpr Duration deletion_timeout = 2min;
 
 using BudgetPtr = std::shared_ptr<const PodDisruptionBudget>;
 using PodPtr = std::shared_ptr<const Pod>;
-
-// Go's text of a selector.
-std::string go_text(const std::optional<LabelSelector>& selector) {
-  if (!selector) return "nil";
-  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
-  for (const auto& [key, value] : selector->matchLabels)
-    text += fmt::format("{}: {},", key.view(), value.view());
-  text += "},MatchExpressions:[]LabelSelectorRequirement{";
-  for (const LabelSelectorRequirement& one : selector->matchExpressions)
-    text += fmt::format("LabelSelectorRequirement{{Key:{},Operator:{},Values:[{}],}},", one.key,
-                        one.operator_, fmt::join(one.values, " "));
-  return text + "},}";
-}
 
 // How many that is of so many, rounded up (upstream: GetScaledValueFromIntOrPercent).
 std::int32_t scaled(const IntOrString& amount, std::int32_t of) {
@@ -209,7 +196,7 @@ Plan Pass::run() {
                      "unmanaged. As a result, the status of the PDB cannot be calculated "
                      "correctly, which may result in undefined behavior. To account for these "
                      "pods please set \".spec.minAvailable\" field of the PDB to an integer value.",
-                     go_text(budget_->spec.selector)));
+                     budget_->spec.selector ? go_text(*budget_->spec.selector) : "nil"));
   auto after = std::make_shared<PodDisruptionBudget>(*budget_);
   after->status = std::move(*status);
   if (equal(type_of<Status>(), &after->status, &budget_->status) &&

@@ -1,9 +1,10 @@
 #include "controller/manager/pod_autoscaler/behavior.hpp"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <cmath>
 #include <limits>
+
+#include "objects/json_members.hpp"
 
 namespace ddptwin::controller::pod_autoscaler {
 namespace {
@@ -31,33 +32,27 @@ constexpr ConditionWords too_many{
 constexpr ConditionWords too_few{
     "TooFewReplicas", "the desired replica count is less than the minimum replica count"};
 
-std::int32_t rule_number(const json::object& from, std::string_view name, std::int32_t otherwise) {
-  const Json* value = from.if_contains(name);
-  return value != nullptr && value->is_int64() ? static_cast<std::int32_t>(value->get_int64())
-                                               : otherwise;
-}
-std::string rule_text(const json::object& from, std::string_view name) {
-  const Json* value = from.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+std::int32_t int_of(const json::object& from, std::string_view name, std::int32_t otherwise) {
+  return static_cast<std::int32_t>(integer_of(from, name).value_or(otherwise));
 }
 
 ScalingRules rules_of(const json::object& behavior, std::string_view name, Duration window) {
   using std::chrono::duration_cast;
   ScalingRules rules;
   rules.window = static_cast<std::int32_t>(duration_cast<std::chrono::seconds>(window).count());
-  const Json* written = behavior.if_contains(name);
-  if (written == nullptr || !written->is_object()) return rules;
-  const json::object& from = written->get_object();
-  rules.window = rule_number(from, "stabilizationWindowSeconds", rules.window);
-  rules.select = rule_text(from, "selectPolicy");
-  if (const auto tolerance = Quantity::parse(rule_text(from, "tolerance")))
+  const json::object* written = map_of(behavior, name);
+  if (written == nullptr) return rules;
+  const json::object& from = *written;
+  rules.window = int_of(from, "stabilizationWindowSeconds", rules.window);
+  rules.select = text_of(from, "selectPolicy");
+  if (const auto tolerance = quantity_of(from, "tolerance"))
     rules.tolerance = static_cast<double>(tolerance->milli_value()) / 1000;
   if (const Json* list = from.if_contains("policies"); list != nullptr && list->is_array())
     for (const Json& one : list->get_array())
       if (one.is_object())
-        rules.policies.push_back({rule_text(one.get_object(), "type"),
-                                  rule_number(one.get_object(), "value", 0),
-                                  rule_number(one.get_object(), "periodSeconds", 0)});
+        rules.policies.push_back({text_of(one.get_object(), "type"),
+                                  int_of(one.get_object(), "value", 0),
+                                  int_of(one.get_object(), "periodSeconds", 0)});
   return rules;
 }
 

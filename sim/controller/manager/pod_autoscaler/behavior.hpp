@@ -12,6 +12,8 @@
 
 namespace ddptwin::controller::pod_autoscaler {
 
+// --horizontal-pod-autoscaler-sync-period
+inline constexpr Duration sync_period = 15s;
 // --horizontal-pod-autoscaler-downscale-stabilization
 inline constexpr Duration downscale_stabilization = 5min;
 

@@ -1,7 +1,5 @@
 #include "controller/manager/pod_autoscaler/controller.hpp"
 
-#include <array>
-
 #include "controller/manager/pod_autoscaler/look.hpp"
 
 namespace ddptwin::controller {
@@ -19,7 +17,7 @@ std::vector<Watched> PodAutoscalerController::watches(const KindRegistry& kinds)
 Reaction PodAutoscalerController::observe(const Change& change, const Cache&, Expectations&, Time) {
   if (as<HorizontalPodAutoscaler>(change.object()) == nullptr) return {};
   Reaction reaction = Reaction::to_wake(parts_of(change.object()));
-  reaction.wake_after = period;
+  reaction.wake_after = sync_period;
   return reaction;
 }
 
@@ -52,14 +50,4 @@ void PodAutoscalerController::reset() {
   scaling_.clear();
 }
 
-namespace pod_autoscaler {
-
-std::span<const Rule* const> rules() {
-  static constexpr std::array all{&looks::scale_is_unknown, &looks::metric_failed,
-                                  &looks::no_metric_works, &looks::scale_target,
-                                  &looks::write_status};
-  return all;
-}
-
-}  // namespace pod_autoscaler
 }  // namespace ddptwin::controller

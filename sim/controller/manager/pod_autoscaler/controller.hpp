@@ -16,16 +16,15 @@ namespace ddptwin::controller {
 // it came to into the status. A crash loses what was recommended and done before.
 class PodAutoscalerController final : public Controller {
  public:
-  // --horizontal-pod-autoscaler-sync-period
-  static constexpr Duration period = std::chrono::seconds(15);
-
   // `metrics` outlives it.
   explicit PodAutoscalerController(const pod_autoscaler::MetricsApi& metrics) : metrics_(metrics) {}
 
   std::string_view name() const override { return "horizontal-pod-autoscaler"; }
   std::vector<Watched> watches(const KindRegistry& kinds) const override;
   RateLimits retries() const override {
-    return {.base_delay = period, .max_delay = period, .per_second = 0};
+    return {.base_delay = pod_autoscaler::sync_period,
+            .max_delay = pod_autoscaler::sync_period,
+            .per_second = 0};
   }
   Reaction observe(const Change& change, const Cache& cache, Expectations& expectations,
                    Time now) override;
@@ -48,10 +47,4 @@ class PodAutoscalerController final : public Controller {
   mutable std::map<Key, Scaling, std::less<>> scaling_{};
 };
 
-namespace pod_autoscaler {
-
-// Every rule by name, with its source.
-std::span<const Rule* const> rules();
-
-}  // namespace pod_autoscaler
 }  // namespace ddptwin::controller

@@ -79,7 +79,7 @@ struct Scaled : manager_test::ManagerWorld {
     row.resources.emplace(resource, *Quantity::parse(amount));
     metrics.measure(std::move(row));
   }
-  void look() { run(PodAutoscalerController::period + 1s); }
+  void look() { run(pod_autoscaler::sync_period + 1s); }
 
   std::shared_ptr<const HorizontalPodAutoscaler> now(const char* name = "h") const {
     return store.find<HorizontalPodAutoscaler>("default", name);

@@ -249,7 +249,7 @@ void Look::write_scale(const Scale& scale, std::int32_t replicas, const std::str
 void Look::write_status() { write(plan_.steps, about_, status_); }
 
 Plan Look::run() && {
-  plan_.requeue_after = std::chrono::seconds(15);
+  plan_.requeue_after = sync_period;
   const auto scale = find_scale();
   if (!scale) {
     tell(looks::scale_is_unknown, "Warning", "FailedGetScale", scale.error().message);

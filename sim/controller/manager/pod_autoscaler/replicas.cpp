@@ -149,20 +149,26 @@ Error in_words(std::string words, const Error& error) {
   return {.reason = error.reason, .message = std::move(words) + ": " + error.message};
 }
 
+Result<PodValues> used_by(const Target& target, const MetricsApi& metrics,
+                          std::string_view resource, std::string_view container) {
+  auto values = metrics.of_resource(target.pods, resource, container);
+  if (!values)
+    return fail(
+        in_words(fmt::format("unable to get metrics for resource {}", resource), values.error()));
+  return values;
+}
+
 }  // namespace
 
 Result<Proposal> by_utilization(const Target& target, const MetricsApi& metrics,
                                 std::string_view resource, std::string_view container,
                                 std::int32_t percent, Time now) {
-  auto values = metrics.of_resource(target.pods, resource, container);
-  if (!values)
-    return fail(
-        in_words(fmt::format("unable to get metrics for resource {}", resource), values.error()));
+  TRY(auto values, used_by(target, metrics, resource, container));
   if (target.pods.empty()) return fail(no_pods());
-  const Groups groups = group(target.pods, *values, resource, now);
+  const Groups groups = group(target.pods, values, resource, now);
   TRY(const PodValues requests, requests_of(target.pods, resource, container));
   return propose(
-      target, std::move(*values), groups,
+      target, std::move(values), groups,
       [&](const PodValues& of) -> Result<Ratio> {
         std::int64_t used = 0, requested = 0, count = 0;
         for (const auto& [name, value] : of) {
@@ -185,11 +191,8 @@ Result<Proposal> by_utilization(const Target& target, const MetricsApi& metrics,
 Result<Proposal> by_usage(const Target& target, const MetricsApi& metrics,
                           std::string_view resource, std::string_view container,
                           std::int64_t wanted, Time now) {
-  auto values = metrics.of_resource(target.pods, resource, container);
-  if (!values)
-    return fail(
-        in_words(fmt::format("unable to get metrics for resource {}", resource), values.error()));
-  return by_plain(target, std::move(*values), resource, wanted, now);
+  TRY(auto values, used_by(target, metrics, resource, container));
+  return by_plain(target, std::move(values), resource, wanted, now);
 }
 
 Result<Proposal> by_pod_metric(const Target& target, const MetricsApi& metrics,

@@ -1,53 +1,30 @@
 #include "controller/manager/pod_autoscaler/specs.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
 
+#include "controller/manager/go_text.hpp"
 #include "objects/codec.hpp"
+#include "objects/json_members.hpp"
 
 namespace ddptwin::controller::pod_autoscaler {
 namespace {
 
 namespace json = boost::json;
 
-const json::object none;
-
-const json::object& map_at(const json::object& from, std::string_view name) {
-  const Json* found = from.if_contains(name);
-  return found != nullptr && found->is_object() ? found->get_object() : none;
-}
-std::string text_at(const json::object& from, std::string_view name) {
-  const Json* found = from.if_contains(name);
-  return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-// In thousandths.
-std::optional<std::int64_t> quantity_at(const json::object& from, std::string_view name) {
-  const Json* found = from.if_contains(name);
-  if (found == nullptr) return std::nullopt;
-  if (found->is_int64()) return found->get_int64() * 1000;
-  const auto read = Quantity::parse(text_at(from, name));
-  return read ? std::optional(read->milli_value()) : std::nullopt;
+std::optional<std::int64_t> thousandths_of(const json::object& from, std::string_view name) {
+  const auto found = quantity_of(from, name);
+  return found ? std::optional(found->milli_value()) : std::nullopt;
 }
 std::string shown(std::int64_t thousandths) { return Quantity::milli(thousandths).str(); }
 
-// Go's %+v of a pointer to a selector.
-std::string go_text(const json::object& metric) {
-  const Json* written = metric.if_contains("selector");
-  const auto selector = written != nullptr ? from_json<LabelSelector>(*written)
-                                           : Result<LabelSelector>(fail(Reason::not_found, ""));
-  if (!selector) return "nil";
-  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
-  for (const auto& [key, value] : selector->matchLabels)
-    text += fmt::format("{}: {},", key.view(), value.view());
-  text += "},MatchExpressions:[]LabelSelectorRequirement{";
-  for (const LabelSelectorRequirement& one : selector->matchExpressions)
-    text += fmt::format("LabelSelectorRequirement{{Key:{},Operator:{},Values:[{}],}},", one.key,
-                        one.operator_, fmt::join(one.values, " "));
-  return text + "},}";
+std::string selector_text(const json::object& metric) {
+  const Json* written = member_of(metric, "selector");
+  if (written == nullptr) return "nil";
+  const auto selector = from_json<LabelSelector>(*written);
+  return selector ? go_text(*selector) : "nil";
 }
 
 using Answer = tl::expected<MetricAnswer, MetricFailure>;
@@ -58,7 +35,7 @@ tl::unexpected<MetricFailure> failed(std::string_view reason, const std::string&
 }
 
 Json identifier(const json::object& metric) {
-  json::object named{{"name", text_at(metric, "name")}};
+  json::object named{{"name", text_of(metric, "name")}};
   if (const Json* selector = metric.if_contains("selector"); selector != nullptr)
     named["selector"] = *selector;
   return named;
@@ -81,14 +58,14 @@ constexpr ResourceWords of_container{"ContainerResource", "containerResource",
 
 Answer ask_resource(const ResourceWords& words, const json::object& spec, const Target& target,
                     const MetricsView& view) {
-  const std::string resource = text_at(spec, "name"), container = text_at(spec, "container");
-  const json::object& wanted = map_at(spec, "target");
+  const std::string resource = text_of(spec, "name"), container = text_of(spec, "container");
+  const json::object wanted = map_or_empty(spec, "target");
   const std::string before =
       container.empty() ? fmt::format("failed to get {} resource metric value", resource)
                         : fmt::format("failed to get {} container metric value", container);
   json::object body{{"name", resource}};
   if (!container.empty()) body["container"] = container;
-  if (const auto value = quantity_at(wanted, "averageValue")) {
+  if (const auto value = thousandths_of(wanted, "averageValue")) {
     const auto found = by_usage(target, view.metrics, resource, container, *value, view.now);
     if (!found)
       return failed(words.failure,
@@ -119,9 +96,9 @@ Answer ask_resource(const ResourceWords& words, const json::object& spec, const 
 // ---- Pods --------------------------------------------------------------------------------------
 
 Answer ask_pods(const json::object& spec, const Target& target, const MetricsView& view) {
-  const json::object& metric = map_at(spec, "metric");
-  const std::string name = text_at(metric, "name");
-  const auto wanted = quantity_at(map_at(spec, "target"), "averageValue").value_or(1);
+  const json::object metric = map_or_empty(spec, "metric");
+  const std::string name = text_of(metric, "name");
+  const auto wanted = thousandths_of(map_or_empty(spec, "target"), "averageValue").value_or(1);
   const auto found = by_pod_metric(target, view.metrics, name, wanted, view.now);
   if (!found)
     return failed("FailedGetPodsMetric", found.error().message, "failed to get pods metric value");
@@ -137,14 +114,14 @@ Answer ask_pods(const json::object& spec, const Target& target, const MetricsVie
 Answer ask_object(const json::object& spec, const Target& target, const MetricsView& view) {
   constexpr std::string_view reason = "FailedGetObjectMetric";
   const std::string before = "failed to get object metric value";
-  const json::object& metric = map_at(spec, "metric");
-  const json::object& about = map_at(spec, "describedObject");
-  const json::object& wanted = map_at(spec, "target");
-  const std::string name = text_at(metric, "name");
-  const CrossVersionObjectReference object{text_at(about, "kind"), text_at(about, "name"),
-                                           text_at(about, "apiVersion")};
-  const auto total = quantity_at(wanted, "value"), each = quantity_at(wanted, "averageValue");
-  const bool is_total = text_at(wanted, "type") == "Value" && total;
+  const json::object metric = map_or_empty(spec, "metric");
+  const json::object about = map_or_empty(spec, "describedObject");
+  const json::object wanted = map_or_empty(spec, "target");
+  const std::string name = text_of(metric, "name");
+  const CrossVersionObjectReference object{text_of(about, "kind"), text_of(about, "name"),
+                                           text_of(about, "apiVersion")};
+  const auto total = thousandths_of(wanted, "value"), each = thousandths_of(wanted, "averageValue");
+  const bool is_total = text_of(wanted, "type") == "Value" && total;
   if (!is_total && !each)
     return failed(reason,
                   "invalid object metric source: neither a value target nor an average value "
@@ -171,7 +148,7 @@ Answer ask_object(const json::object& spec, const Target& target, const MetricsV
     body["describedObject"] = json::object{{"kind", ""}, {"name", ""}};
   return MetricAnswer{*found,
                       is_total ? fmt::format("{} metric {}", object.kind, name)
-                               : fmt::format("external metric {}({})", name, go_text(metric)),
+                               : fmt::format("external metric {}({})", name, selector_text(metric)),
                       status_of("Object", "object", std::move(body))};
 }
 
@@ -179,11 +156,11 @@ Answer ask_object(const json::object& spec, const Target& target, const MetricsV
 
 Answer ask_external(const json::object& spec, const Target& target, const MetricsView& view) {
   constexpr std::string_view reason = "FailedGetExternalMetric";
-  const json::object& metric = map_at(spec, "metric");
-  const json::object& wanted = map_at(spec, "target");
-  const std::string name = text_at(metric, "name");
+  const json::object metric = map_or_empty(spec, "metric");
+  const json::object wanted = map_or_empty(spec, "target");
+  const std::string name = text_of(metric, "name");
   const std::string before = fmt::format("failed to get {} external metric value", name);
-  const auto each = quantity_at(wanted, "averageValue"), total = quantity_at(wanted, "value");
+  const auto each = thousandths_of(wanted, "averageValue"), total = thousandths_of(wanted, "value");
   if (!each && !total)
     return failed(reason,
                   "invalid external metric source: neither a value target nor an average value "
@@ -195,13 +172,13 @@ Answer ask_external(const json::object& spec, const Target& target, const Metric
   if (!value)
     return failed(reason,
                   fmt::format("unable to get external metric {}/{}/{}: {}", view.namespace_, name,
-                              go_text(metric), value.error().message),
+                              selector_text(metric), value.error().message),
                   before + ": " + inner);
   const auto found =
       each ? Result<Proposal>(by_average(target, *value, *each)) : by_value(target, *value, *total);
   if (!found) return failed(reason, found.error().message, before + ": " + inner);
   return MetricAnswer{
-      *found, fmt::format("external metric {}({})", name, go_text(metric)),
+      *found, fmt::format("external metric {}({})", name, selector_text(metric)),
       status_of(
           "External", "external",
           {{"metric", identifier(metric)},
@@ -229,10 +206,10 @@ constexpr std::array metric_rows{
 }  // namespace
 
 Answer ask(const Json& metric, const Target& target, const MetricsView& view) {
-  const json::object& spec = metric.is_object() ? metric.get_object() : none;
-  const std::string type = text_at(spec, "type");
+  const json::object spec = metric.is_object() ? metric.get_object() : json::object();
+  const std::string type = text_of(spec, "type");
   for (const MetricRow& row : metric_rows)
-    if (row.type == type) return row.ask(map_at(spec, row.member), target, view);
+    if (row.type == type) return row.ask(map_or_empty(spec, row.member), target, view);
   const std::string told = fmt::format("unknown metric source type \"{}\"", type);
   return tl::make_unexpected(MetricFailure{"InvalidMetricSourceType", told, told});
 }
