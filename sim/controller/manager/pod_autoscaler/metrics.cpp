@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 namespace ddptwin::controller::pod_autoscaler {
 namespace {
@@ -59,7 +58,8 @@ Result<PodValues> MetricsApi::of_resource(const Pods& pods, std::string_view res
 
 std::optional<std::int64_t> MetricsApi::value_of(const Object* object,
                                                  std::string_view metric) const {
-  for (const Measured& row : rows_ | std::views::reverse) {
+  for (auto at = rows_.rbegin(); at != rows_.rend(); ++at) {
+    const Measured& row = *at;
     const auto value = row.values.find(metric);
     if (value == row.values.end()) continue;
     if (object == nullptr ? !row.of : row.of && row.of(*object)) return value->second.milli_value();
